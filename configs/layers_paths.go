@@ -206,7 +206,7 @@ func under(path string) string {
 func isKeyed(v reflect.Value) bool { return v.Kind() == reflect.Struct || isSection(v) }
 
 // parseKeys reads several keys of one part at once: {from: h200-sxm, bandwidth_bps: 5e12}. Those that it does not name
-// keep their values.
+// keep their values, so that {} would say nothing.
 func (l *layers) parseKeys(layer map[string]any, path, text, by string) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) == 0 ||
@@ -214,6 +214,9 @@ func (l *layers) parseKeys(layer map[string]any, path, text, by string) error {
 		return strict.Errorf(by, "%q is not a value; expected keys and values such as {%s: …}", text, l.firstKeyAt(path))
 	}
 	pairs := document.Content[0].Content
+	if len(pairs) == 0 {
+		return strict.Errorf(by, "{} sets nothing; expected keys and values such as {%s: …}", l.firstKeyAt(path))
+	}
 	source, seen := "environment", map[string]bool{}
 	if strings.HasPrefix(by, "--set") {
 		source = "--set"

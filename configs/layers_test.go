@@ -180,6 +180,8 @@ func TestKeysOfAPartAreSetAtOnce(t *testing.T) {
 		"pools.0.gpu={from: h200-sxm, bandwith_bps: 5e12}": `no key "bandwith_bps" in pools[0].gpu; did you mean "bandwidth_bps"?`,
 		"pools.0.gpu={from: h200-sxm":                      `is not a value; expected keys and values such as {from: …}`,
 		"pools.0.gpu={from: h200-sxm, from: h100-sxm}":     `key "from" twice`,
+		"pools.0.kv_tiers={}":                              `{} sets nothing; expected keys and values such as {write_policy: …}`,
+		"pools.0.kv_tiers={nvme: {}}":                      `{} sets nothing`,
 		"pools.0.gpu={bandwidth_bps: fast}":                `expected a number, got "fast"`,
 		"pools.0.gpu.bandwidth=5e12":                       `no key "bandwidth" in pools[0].gpu; did you mean "bandwidth_bps"?`,
 	} {

@@ -121,6 +121,7 @@ func (f *queueFlags) open(errOut io.Writer, dir string) (*opened, error) {
 		if err != nil {
 			return nil, err
 		}
+		q.Say = func(format string, values ...any) { fmt.Fprintf(errOut, "decodesim: "+format+"\n", values...) }
 		join := []string{f.url}
 		for flag, value := range map[string]string{"--token-file": f.tokenFile, "--tls-ca": f.ca} {
 			if value != "" {

@@ -63,8 +63,7 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 	case f.queue.url != "": // it is in servers of others
 	case s.lasting:
 		s.dir = filepath.Clean(f.out) + ".queue"
-		_, none := os.Stat(s.dir)
-		s.begun = none == nil // by a command that was interrupted
+		s.begun, err = isThere(s.dir) // by a command that was interrupted
 	default:
 		s.dir, err = os.MkdirTemp("", "decodesim-queue-")
 	}
@@ -83,6 +82,15 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 		return nil, failed(err)
 	}
 	return s, nil
+}
+
+// isThere reports whether something has a name. What cannot be looked at may be there, and is not taken for new.
+func isThere(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // begin is how a search asks for its runs.

@@ -39,7 +39,7 @@ func ExpandPreset(where *strict.Positions, root *yaml.Node) error {
 	place(from, name.Line, name.Column)
 	removeKey(w, "preset")
 	for _, way := range []string{"closed_loop", "trace"} {
-		if valueOf(w, way) != nil { // requests come as the file says
+		if own := valueOf(w, way); own != nil && own.Tag != "!!null" { // requests come as the file says
 			removeKey(from, "arrivals")
 		}
 	}

@@ -158,8 +158,8 @@ func sentences(s *Sizing) []string {
 	}
 	all := []string{fmt.Sprintf("%s on %s%s sustains %s.", b.Name, b.hardware(), cost, sustains)}
 	if s.AtPerS > 0 {
-		all[0] = fmt.Sprintf("%s on %s%s is the cheapest that sustains %s %s: its SLO breaks at %s.", b.Name,
-			b.hardware(), cost, text.Short(s.AtPerS), s.unit(), sustains)
+		all[0] = fmt.Sprintf("%s on %s%s is the cheapest that sustains %s %s: %s %s.", b.Name, b.hardware(), cost,
+			text.Short(s.AtPerS), s.unit(), endsWords(b, s), sustains)
 		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
 	}
 	all = append(
@@ -171,6 +171,23 @@ func sentences(s *Sizing) []string {
 			s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
 	}
 	return all
+}
+
+// endsWords says what the most that a deployment sustains is.
+func endsWords(b *Finalist, s *Sizing) string {
+	switch {
+	case b.AtLeast:
+		return "it sustains"
+	case b.Limit.onlyFallsBehind(s):
+		return "it keeps up with no more than"
+	}
+	return "its SLO breaks at"
+}
+
+// onlyFallsBehind reports whether the requests of the run at the limit keep the SLO, which those of a longer one would
+// not, since ever more of them wait.
+func (l *Limiting) onlyFallsBehind(s *Sizing) bool {
+	return l.RatePerS > 0 && !slices.ContainsFunc(l.Rules, broken) && l.Attainment >= s.SLO.Attainment-1e-12
 }
 
 func marginSpread(s *Sizing, b *Finalist) string {
@@ -257,7 +274,7 @@ func limitWords(f *Finalist, s *Sizing) string {
 	case slices.ContainsFunc(l.Rules, broken):
 		parts = append(parts,
 			fmt.Sprintf("at %s %s it breaks %s", text.Significant(l.RatePerS), unit, brokenWords(l.Rules)))
-	case l.Attainment >= s.SLO.Attainment-1e-12:
+	case l.onlyFallsBehind(s):
 		parts = append(parts, fmt.Sprintf("it does not keep up with %s %s: %s of this run keep the SLO, but fewer of a "+
 			"longer one would", text.Significant(l.RatePerS), unit, text.Percent(l.Attainment)))
 	default:

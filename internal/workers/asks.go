@@ -76,6 +76,9 @@ func (a *Asks) Ask(ctx context.Context, about json.RawMessage) (json.RawMessage,
 	a.mu.Unlock()
 	if first {
 		if err := a.begin(ctx, run, x); err != nil {
+			if ctx.Err() == nil {
+				a.fail(err) // others may wait for the same run
+			}
 			return nil, err
 		}
 	}
@@ -93,16 +96,30 @@ func (a *Asks) Ask(ctx context.Context, about json.RawMessage) (json.RawMessage,
 	return x.result.Data, nil
 }
 
-// begin puts a run into the queue, unless its result is there from before.
+// begin puts a run into the queue, unless its result is there from before. A result that is none is an error, since no
+// worker puts another one over it.
 func (a *Asks) begin(ctx context.Context, run int, x *asked) error {
-	switch r, err := a.get(ctx, run); {
-	case err == nil:
-		a.deliver(r)
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	r, err := a.result(ctx, run)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return a.publish(ctx, run, x)
+	case err != nil:
+		return err
 	}
-	return a.publish(ctx, run, x)
+	a.deliver(r)
+	return nil
+}
+
+// result returns the result of a run, from a queue that may not answer for a while.
+func (a *Asks) result(ctx context.Context, run int) (r *Result, err error) {
+	err = until(ctx, func(ctx context.Context) (err error) {
+		r, err = a.get(ctx, run)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return notTheQueue{err}
+		}
+		return err
+	})
+	return r, err
 }
 
 func (a *Asks) publish(ctx context.Context, run int, x *asked) error {
@@ -140,15 +157,24 @@ func (a *Asks) follow(ctx context.Context, watch jetstream.KeyWatcher) {
 				err = nats.ErrConnectionClosed // for good, since one that is lost comes back
 			}
 			if err != nil {
-				a.mu.Lock()
-				a.failed = err
-				a.mu.Unlock()
-				return
+				a.fail(err)
 			}
 		case <-again.C:
-			a.repair(ctx)
+			if err := a.repair(ctx); err != nil {
+				a.fail(err)
+			}
 		}
 	}
+}
+
+// fail ends the job for all that wait; the first error stands.
+func (a *Asks) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failed == nil {
+		a.failed = err
+	}
+	a.cancel()
 }
 
 // entry takes a result. One that cannot be read now, since the queue cannot be reached, is looked for again.
@@ -157,7 +183,7 @@ func (a *Asks) entry(ctx context.Context, e jetstream.KeyValueEntry) error {
 		return nil
 	}
 	r, err := a.read(ctx, e)
-	if not := (notTheQueue{}); errors.As(err, &not) {
+	if errors.As(err, new(notTheQueue)) {
 		return err
 	}
 	if err != nil {
@@ -167,7 +193,7 @@ func (a *Asks) entry(ctx context.Context, e jetstream.KeyValueEntry) error {
 		a.deliver(r)
 		return nil
 	}
-	was, err := a.get(ctx, r.Run)
+	was, err := a.result(ctx, r.Run)
 	if err != nil {
 		return err
 	}
@@ -175,9 +201,9 @@ func (a *Asks) entry(ctx context.Context, e jetstream.KeyValueEntry) error {
 }
 
 // repair looks for results of which no notice came, and for runs that a server has lost.
-func (a *Asks) repair(ctx context.Context) {
+func (a *Asks) repair(ctx context.Context) error {
 	if !a.conn.IsConnected() {
-		return
+		return nil
 	}
 	a.mu.Lock()
 	waiting := map[int]*asked{}
@@ -193,8 +219,11 @@ func (a *Asks) repair(ctx context.Context) {
 			a.deliver(r)
 		case errors.Is(err, jetstream.ErrKeyNotFound):
 			_, _ = a.js.Publish(ctx, subjectOf(a.job.ID, run), x.about) // otherwise the next time
+		case errors.As(err, new(notTheQueue)):
+			return err
 		}
 	}
+	return nil
 }
 
 func (a *Asks) failure() error {

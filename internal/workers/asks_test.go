@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,62 @@ func TestASearchDoesNotWaitForWhatCannotCome(t *testing.T) {
 		}, time.Minute, time.Millisecond)
 		require.NoError(t, spoil(a))
 		require.ErrorContains(t, <-asked, want)
+	}
+}
+
+// TestATornResultOfACoordinatorBeforeIsNotWaitedFor, whether it is there when it is asked for or its notice was lost:
+// all that wait for the run hear of it.
+func TestATornResultOfACoordinatorBeforeIsNotWaitedFor(t *testing.T) {
+	about := json.RawMessage("7")
+	for want, torn := range map[string]string{
+		"that is none":             "torn",
+		`whose object "x" is none`: `{"by":"a/1","deliveries":1,"object":"x"}`,
+	} {
+		place(t)
+		_, q := serving(t, Listen{Dir: t.TempDir()})
+		q.lease = shortLease
+		a, err := q.Asks(t.Context(), job(t))
+		require.NoError(t, err)
+		_, err = a.results.Put(t.Context(), strconv.Itoa(numberOf(about)), []byte(torn))
+		require.NoError(t, err)
+		errs := make(chan error, 2)
+		for range 2 {
+			go func() { _, err := a.Ask(t.Context(), about); errs <- err }()
+		}
+		require.ErrorContains(t, <-errs, want)
+		require.ErrorContains(t, <-errs, want)
+		require.ErrorContains(t, a.repaired(t.Context(), about), want)
+		require.NoError(t, a.End(t.Context(), false))
+	}
+}
+
+// repaired looks for the result of a run as if no notice of it had come.
+func (a *Asks) repaired(ctx context.Context, about json.RawMessage) error {
+	a.asked = map[int]*asked{numberOf(about): {about: about}}
+	return a.repair(ctx)
+}
+
+// TestAQueueWithFewerCopiesThanItsServersPromiseSaysSo: one server has three names.
+func TestAQueueWithFewerCopiesThanItsServersPromiseSaysSo(t *testing.T) {
+	place(t)
+	s, _ := serving(t, Listen{Dir: t.TempDir()})
+	one := Address{URL: s.URL(), Token: s.Token}
+	at := strings.TrimPrefix(s.URL(), "nats://127.0.0.1:")
+	three := Address{URL: s.URL() + ",nats://localhost:" + at + ",nats://LOCALHOST:" + at, Token: s.Token}
+	for want, of := range map[string]Address{"": one, "the queue has 1 copy and not 3": three} {
+		q, err := of.Open(0)
+		require.NoError(t, err)
+		said := ""
+		q.Say = func(format string, values ...any) { said += fmt.Sprintf(format, values...) }
+		a, err := q.Asks(t.Context(), job(t))
+		require.NoError(t, err)
+		if want == "" {
+			assert.Empty(t, said)
+		} else {
+			assert.Contains(t, said, want)
+		}
+		require.NoError(t, a.End(t.Context(), true))
+		q.Close()
 	}
 }
 

@@ -98,7 +98,11 @@ func (c *coordinator) entry(ctx context.Context, e jetstream.KeyValueEntry) erro
 		return err
 	}
 	if strings.HasPrefix(e.Key(), differs) {
-		was, err := c.get(ctx, r.Run)
+		var was *Result
+		err := patiently(ctx, func() (err error) {
+			was, err = c.get(ctx, r.Run)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -175,6 +179,8 @@ func (c *coordinator) repair(ctx context.Context) error {
 		switch {
 		case errors.Is(err, jetstream.ErrKeyNotFound):
 			lost = append(lost, run)
+		case errors.As(err, new(notTheQueue)):
+			return err
 		case err != nil:
 			return ctx.Err() // the next time
 		default:

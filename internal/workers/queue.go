@@ -38,6 +38,8 @@ type Queue struct {
 	lease    time.Duration
 	replicas int
 	chosen   bool // replicas, by how many servers there seem to be
+
+	Say func(format string, values ...any) // lines for people
 }
 
 // Own returns the queue of an embedded server.
@@ -78,7 +80,7 @@ func newQueue(c *nats.Conn, replicas int) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{conn: c, js: js, lease: Lease, replicas: replicas}, nil
+	return &Queue{conn: c, js: js, lease: Lease, replicas: replicas, Say: func(string, ...any) {}}, nil
 }
 
 // Close closes the connection.
@@ -112,6 +114,8 @@ func (q *Queue) create(ctx context.Context, j *Job) (p places, err error) {
 	err = patiently(ctx, func() (err error) {
 		p, err = q.made(ctx, j)
 		if q.chosen && q.replicas > 1 && lacksPeers(err) {
+			q.Say("the queue has 1 copy and not %d, for which its servers are too few (%v): what is in it is lost with its "+
+				"server; --queue-replicas says how many there are to be", q.replicas, err)
 			q.replicas = 1
 			p, err = q.made(ctx, j)
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -90,9 +91,31 @@ func (p *places) read(ctx context.Context, e jetstream.KeyValueEntry) (*Result, 
 	}
 	r.Run = run
 	if r.Object != "" {
-		r.Data, err = p.objects.GetBytes(ctx, r.Object)
+		r.Data, err = p.object(ctx, r.Object)
 	}
 	return r, err
+}
+
+// settledWithin is how long a copy of a queue may lag behind the one in which an object was put.
+const settledWithin = 2 * time.Second
+
+// object returns what is too long for a message. It was put before the result that names it: one that is not there, or
+// is not what was put, after the copies of the queue had time to agree, is lost.
+func (p *places) object(ctx context.Context, name string) ([]byte, error) {
+	for began := time.Now(); ; {
+		text, err := p.objects.GetBytes(ctx, name)
+		if !errors.Is(err, jetstream.ErrObjectNotFound) && !errors.Is(err, jetstream.ErrDigestMismatch) {
+			return text, err
+		}
+		if time.Since(began) > settledWithin {
+			return nil, notTheQueue{fmt.Errorf("the queue has a result whose object %q is none: %w", name, err)}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(reconnectWait):
+		}
+	}
 }
 
 // patience is how long a queue may take until it answers again: a cluster that has lost a server elects leaders anew.
@@ -104,8 +127,7 @@ func patiently(ctx context.Context, do func() error) error {
 		err := do()
 		var api *jetstream.APIError
 		refused := errors.As(err, &api) && (api.Code < 500 || api.ErrorCode == notClustered)
-		var not notTheQueue
-		if err == nil || refused || errors.As(err, &not) || time.Since(began) > patience {
+		if err == nil || refused || final(err) || time.Since(began) > patience {
 			return err
 		}
 		select {
@@ -121,12 +143,17 @@ type notTheQueue struct{ error }
 
 func (e notTheQueue) Unwrap() error { return e.error }
 
+// final reports whether an error stays, however often one tries: a connection that is lost comes back, but not one that
+// has been closed.
+func final(err error) bool {
+	return errors.As(err, new(notTheQueue)) || errors.As(err, new(*Differs)) || errors.Is(err, nats.ErrConnectionClosed)
+}
+
 // until calls do until it succeeds, while ctx lasts: a connection that is lost comes back.
 func until(ctx context.Context, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
-		var other *Differs
-		if err == nil || errors.As(err, &other) {
+		if err == nil || final(err) {
 			return err
 		}
 		select {

@@ -2,12 +2,18 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
+
+// answeredWithin is more than any answer takes, which is at most 2,048 tokens, of a fleet that is a thousand times as
+// fast as it would be.
+const answeredWithin = 10 * time.Second
 
 // FuzzBodies: whatever is posted gets JSON or a stream with a status of the API, and nothing panics.
 func FuzzBodies(f *testing.F) {
@@ -20,7 +26,7 @@ func FuzzBodies(f *testing.F) {
 		f.Add(body, true)
 		f.Add(body, false)
 	}
-	x := serve(f, func(c *Config) { c.Longest, c.Limits.ChoicesTotal = 64, 8 })
+	x := serveAt(f, 1000, func(c *Config) { c.Longest, c.Limits.ChoicesTotal = 64, 8 })
 	h := x.server.Handler(-1)
 	f.Fuzz(func(t *testing.T, body string, chat bool) {
 		path := "/v1/completions"
@@ -29,7 +35,9 @@ func FuzzBodies(f *testing.F) {
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 		w := httptest.NewRecorder()
+		late := time.AfterFunc(answeredWithin, func() { panic(fmt.Sprintf("%q is not answered", body)) })
 		h.ServeHTTP(w, r)
+		late.Stop()
 		text, _ := io.ReadAll(w.Body)
 		switch {
 		case w.Code == 200 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream"):

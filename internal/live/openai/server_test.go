@@ -39,13 +39,19 @@ type service struct {
 // serve serves the scenario on a clock that is faster than the wall's.
 func serve(t testing.TB, change func(*Config), set ...string) *service {
 	t.Helper()
+	return serveAt(t, 20, change, set...)
+}
+
+// serveAt is serve so many times as fast as time passes.
+func serveAt(t testing.TB, speed float64, change func(*Config), set ...string) *service {
+	t.Helper()
 	s, err := configs.Read("live.yaml", []byte(scenario), configs.Options{Set: set})
 	require.NoError(t, err)
 	b, err := build.NewLive(s)
 	require.NoError(t, err)
 	f, err := live.New(b, live.Options{})
 	require.NoError(t, err)
-	clock := live.NewClock(20)
+	clock := live.NewClock(speed)
 	c := Config{Model: "m", Root: "llama-3.1-8b", Longest: 2048, Local: true, Bytes: 4, Limits: DefaultLimits()}
 	if change != nil {
 		change(&c)
