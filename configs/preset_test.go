@@ -49,7 +49,9 @@ func TestKeysOfTheFileStandOverItsPreset(t *testing.T) {
 			return w.Arrivals == nil && w.ClosedLoop.Concurrency == 4
 		},
 		"  preset: rag\n  closed_loop: null\n  trace: null\n": func(w *Workload) bool { return w.Arrivals != nil },
-		"  preset: reasoning\n  clients: null\n":              func(w *Workload) bool { return w.Clients == nil && w.Reasoning != nil },
+		"  preset: reasoning\n  clients: null\n": func(w *Workload) bool {
+			return w.Clients == nil && w.Reasoning != nil
+		},
 		"  preset: null\n  closed_loop: {concurrency: 4}\n  lengths: {values: [[5, 5]]}\n": func(w *Workload) bool {
 			return w.PromptTokens == nil && w.ClosedLoop.Concurrency == 4
 		},

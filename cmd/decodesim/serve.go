@@ -47,8 +47,8 @@ func newServe(out, errOut io.Writer) *cobra.Command {
 		Long: "Serve the simulated deployment of a scenario as an OpenAI-compatible endpoint, on the simulator's clock.\n\n" +
 			"Real requests enter the simulation when they come, and tokens leave it when they are due. Outputs are as\n" +
 			"long as workload.output_tokens says, cut at max_tokens. A signal ends the service when what is under way has\n" +
-			"ended; then the summary is printed and, with --out, the files of a run are written, and a trace that run\n" +
-			"replays.",
+			"ended, with status 0; then the summary is printed and, with --out, the files of a run are written, and a\n" +
+			"trace that run replays. A second signal ends it at once, with the status of that signal.",
 		Example: "  decodesim serve chat-8b\n" +
 			"  decodesim serve chat-70b --port 9000 --speed 4 --out served\n" +
 			"  decodesim serve chat-8b --set pools.serve.replicas=4 --per-replica-ports 8001",
@@ -129,7 +129,6 @@ func (f *serveFlags) check() error {
 // serve serves a scenario until ctx is done.
 func (f *serveFlags) serve(ctx context.Context, out, errOut io.Writer, scenario string,
 	options configs.Options) (err error) {
-	waitForDrain(ctx)
 	s, err := configs.Load(scenario, options)
 	if err != nil {
 		return err
@@ -156,6 +155,7 @@ func (f *serveFlags) serve(ctx context.Context, out, errOut io.Writer, scenario 
 	loop := live.NewLoop(fleet, clock)
 	server := openai.New(loop, clock, f.config(b, ears.local))
 	ears.announce(errOut, f, b)
+	waitForDrain(ctx)
 	if err := server.Serve(ctx, ears.list, f.grace); err != nil {
 		return failed(err)
 	}

@@ -102,6 +102,9 @@ func TestASecondSignalEndsAServiceAtOnce(t *testing.T) {
 	sent := time.Now()
 	require.Error(t, c.Wait())
 	require.Less(t, time.Since(sent), 5*time.Second)
+	status, ok := c.ProcessState.Sys().(syscall.WaitStatus)
+	require.True(t, ok)
+	require.Equal(t, syscall.SIGTERM, status.Signal(), "which a shell says as 143")
 }
 
 func TestServeRefusesWhatCannotBeMeant(t *testing.T) {

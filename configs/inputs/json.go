@@ -9,8 +9,13 @@ import (
 
 // DuplicateKey refuses JSON in which an object has a key twice: readers keep one of the two values in silence, and not
 // all the same one. It takes several values in a row, and leaves what is no JSON to whatever reads it.
-func DuplicateKey(data []byte) error {
-	var s keyScanner
+func DuplicateKey(data []byte) error { return duplicate(data, &keyScanner{}) }
+
+// DuplicateField refuses JSON whose outermost object has the same field of a struct twice: to what decodes it, keys
+// that differ only in capitals are one. What is within a field is left to whatever reads that.
+func DuplicateField(data []byte) error { return duplicate(data, &keyScanner{fields: true}) }
+
+func duplicate(data []byte, s *keyScanner) error {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '{':
@@ -53,6 +58,7 @@ type keyScanner struct {
 	levels []level
 	depth  int
 	atKey  bool // the next text is a key
+	fields bool // keys are fields of a struct, and only the outermost matter
 }
 
 type level struct {
@@ -82,6 +88,9 @@ func (s *keyScanner) close() {
 
 // add notes a key, and reports whether it is new.
 func (s *keyScanner) add(quoted []byte) bool {
+	if s.fields && s.depth > 1 {
+		return true
+	}
 	l := &s.levels[s.depth-1]
 	if l.keys == nil {
 		l.keys = map[string]bool{}
@@ -90,6 +99,9 @@ func (s *keyScanner) add(quoted []byte) bool {
 	var plain string
 	if bytes.IndexByte(quoted, '\\') >= 0 && json.Unmarshal(quoted, &plain) == nil {
 		key = `"` + plain + `"`
+	}
+	if s.fields {
+		key = strings.ToLower(strings.ToUpper(key)) // which folds letters that have one case alone, too
 	}
 	before := len(l.keys)
 	l.keys[key] = true

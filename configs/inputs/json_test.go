@@ -25,6 +25,15 @@ func TestAKeyThatStandsTwiceIsRefused(t *testing.T) {
 	}
 }
 
+func TestAFieldThatStandsTwiceIsRefused(t *testing.T) {
+	for text, key := range map[string]string{
+		`{"n":80,"N":1}`: `"N"`, `{"keys":1,"\u212aeyſ":2}`: `"\u212aeyſ"`, `{"a":{"b":1,"b":2},"a":1}`: `"a"`,
+	} {
+		require.ErrorContains(t, DuplicateField([]byte(text)), "key "+key+" stands twice", text)
+	}
+	assert.NoError(t, DuplicateField([]byte(`{"a":{"b":1,"B":2,"b":[{"c":1,"c":2}]},"b":1}`)))
+}
+
 // FuzzDuplicateKey: whatever the bytes, the scan ends.
 func FuzzDuplicateKey(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"\"c"}],"a":2}`))

@@ -1,11 +1,13 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
 	"time"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/live"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -84,9 +86,16 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
 // command carries out a change of the fleet.
 func (s *Server) command(w http.ResponseWriter, r *http.Request) {
 	var c live.Command
-	d := json.NewDecoder(io.LimitReader(r.Body, 1<<16))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
+	text, err := io.ReadAll(io.LimitReader(r.Body, 1<<16))
+	if err == nil {
+		err = inputs.DuplicateField(text)
+	}
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err = d.Decode(&c)
+	}
+	if err != nil {
 		badJSON(err).write(w)
 		return
 	}

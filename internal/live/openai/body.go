@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // body is the body of a request, as far as it matters how long the answer is and what it looks like. Sampling
@@ -92,6 +94,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (*body, *failure) 
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, bad("", "the body goes on after its JSON object")
+	}
+	if err := inputs.DuplicateField(text); err != nil {
+		return nil, bad("", "the body: %s", err)
 	}
 	return x, x.check()
 }

@@ -35,9 +35,9 @@ func FuzzBodies(f *testing.F) {
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 		w := httptest.NewRecorder()
-		late := time.AfterFunc(answeredWithin, func() { panic(fmt.Sprintf("%q is not answered", body)) })
+		overdue := time.AfterFunc(answeredWithin, func() { panic(fmt.Sprintf("%q is not answered", body)) })
 		h.ServeHTTP(w, r)
-		late.Stop()
+		overdue.Stop()
 		text, _ := io.ReadAll(w.Body)
 		switch {
 		case w.Code == 200 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream"):

@@ -96,6 +96,8 @@ func TestBadRequestsGetTheErrorsOfTheAPI(t *testing.T) {
 	}{
 		{"/v1/completions", `{`, "", "no JSON object", 400},
 		{"/v1/completions", `{} {}`, "", "goes on", 400},
+		{"/v1/completions", `{"prompt":"a","max_tokens":1,"Max_tokens":9}`, "", `"Max_tokens" stands twice`, 400},
+		{"/fleet", `{"do":"scale","replicas":2,"do":"fail"}`, "", `"do" stands twice`, 400},
 		{"/v1/completions", `{}`, "prompt", "missing", 400},
 		{"/v1/completions", `{"prompt":{}}`, "prompt", "neither", 400},
 		{"/v1/completions", `{"prompt":""}`, "prompt", "empty", 400},
