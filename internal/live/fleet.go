@@ -158,11 +158,20 @@ func (f *Fleet) Advance(to sim.Time) (next sim.Time) {
 		next = min(next, f.pending[0].at)
 	}
 	f.delays.release(f, to)
+	f.report()
+	return min(next, f.delays.next())
+}
+
+// report has clients look at what has been released, the latest request first. What is due at one instant is written
+// one after the other, and clients read it so: in this order a first token does not wait for those of all others, and
+// from token to token a stream moves back by no more than came in between.
+func (f *Fleet) report() {
+	slices.SortFunc(f.dirty, func(a, b *Answer) int { return int(b.id) - int(a.id) })
 	for _, a := range f.dirty {
 		a.wake()
 	}
+	clear(f.dirty)
 	f.dirty = f.dirty[:0]
-	return min(next, f.delays.next())
 }
 
 // Cancel has the client of a request cancel it, at an instant or as soon after it as is possible. What has ended cannot

@@ -20,8 +20,8 @@ type Ask struct {
 // Answer is how far the output to a request is. One goroutine reads it while the owner of the fleet writes it: it is a
 // few numbers, so a client that reads slowly keeps nothing waiting and costs no memory.
 type Answer struct {
-	Wake  chan struct{} // has an element when something has changed; several answers may share it
-	Final bool          // only its end is of interest
+	Changed func() // is called when something has changed, and returns at once; several answers may share it
+	Final   bool   // only its end is of interest
 
 	id       int32
 	replica  int32
@@ -35,8 +35,8 @@ type Answer struct {
 }
 
 // NewAnswer returns an answer of which nothing is there yet.
-func NewAnswer(wake chan struct{}) *Answer {
-	a := &Answer{Wake: wake, id: -1}
+func NewAnswer(changed func()) *Answer {
+	a := &Answer{Changed: changed, id: -1}
 	a.outcome.Store(underway)
 	return a
 }
@@ -63,8 +63,5 @@ func (a *Answer) wake() {
 	if a.Final && a.outcome.Load() == underway {
 		return
 	}
-	select {
-	case a.Wake <- struct{}{}:
-	default:
-	}
+	a.Changed()
 }

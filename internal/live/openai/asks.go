@@ -18,7 +18,7 @@ type job struct {
 	answers []*live.Answer // n to each prompt
 	asks    []live.Ask
 	limit   []int32 // of each answer
-	wake    chan struct{}
+	changed func()  // is called when there is more of an answer
 }
 
 // defaultMaxTokens is that of completions (vLLM 0.33.0, vllm/entrypoints/openai/completion/protocol.py, line 64). A
@@ -30,7 +30,7 @@ func (s *Server) jobOf(b *body, chat bool, session int32, replica int) (*job, *f
 	if b.Model != "" && b.Model != s.model {
 		return nil, &failure{http.StatusNotFound, "NotFoundError", "The model `" + b.Model + "` does not exist.", "model"}
 	}
-	j := &job{chat: chat, model: s.model, stream: b.Stream, wake: make(chan struct{}, 1)}
+	j := &job{chat: chat, model: s.model, stream: b.Stream}
 	if o := b.StreamOptions; o != nil {
 		if !b.Stream {
 			return nil, bad("stream_options", "Stream options can only be defined when `stream=True`.")
@@ -70,7 +70,7 @@ func (s *Server) fill(j *job, b *body, session int32, replica int) *failure {
 			return bad("min_tokens", "min_tokens is %d; expected 0 to max_tokens, %d", b.MinTokens, limit)
 		}
 		for range n {
-			a := live.NewAnswer(j.wake)
+			a := live.NewAnswer(func() { j.changed() })
 			a.Final = !j.stream
 			j.answers, j.limit = append(j.answers, a), append(j.limit, limit)
 			j.asks = append(j.asks, live.Ask{Prompt: j.prompts[i], Limit: limit, Least: int32(b.MinTokens),

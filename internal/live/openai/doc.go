@@ -6,8 +6,9 @@
 //	asks.go     what a request asks of the fleet
 //	body.go     the bodies of requests, and what of them is not simulated
 //	chat.go     the messages of a chat as one prompt
-//	stream.go   the answer as server-sent events
-//	collect.go  the answer in one piece
+//	stream.go   the answer as server-sent events, or in one piece
+//	direct.go   chunks written straight to the connection, by as few goroutines as writers.go has
+//	listener.go how many connections there may be
 //	wire.go     JSON of answers
 //	words.go    text of a length
 //	failure.go  errors in the API's form

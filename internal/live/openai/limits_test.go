@@ -82,9 +82,9 @@ func TestWhoSendsItsRequestSlowlyIsCutOff(t *testing.T) {
 		"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
 		"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
 	} {
+		began := time.Now()
 		c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
 		require.NoError(t, err)
-		began := time.Now()
 		_, err = io.WriteString(c, begins)
 		require.NoError(t, err)
 		go func() {

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/decodesim/decodesim/internal/live"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -42,6 +40,7 @@ type Server struct {
 	reader  *live.Reader
 	guard   *guard
 	written delays
+	writers writers
 	prefix  string // of the ids of this server's answers
 	number  atomic.Uint64
 	since   time.Time
@@ -129,16 +128,34 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, rep
 	if r.ContentLength < 0 || r.ContentLength > 1<<20 {
 		came = time.Now() // what a client takes to send a long body is not the server's
 	}
+	x := newWire(j, id, number, came.Unix(), s.reader.BytesPerToken())
+	if !s.answer(w, r, j, x, came) {
+		s.loop.Cancel(time.Now(), j.answers)
+	}
+}
+
+// answer has j answered, as of an instant of the wall, and reports whether the client has waited for it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, j *job, x *wire, came time.Time) bool {
+	var st *stream
+	wake := make(chan struct{}, 1)
+	if j.stream {
+		st = s.newStream(w, r, j, x)
+	} else {
+		j.changed = func() {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		}
+	}
 	if !s.loop.Submit(came, j.asks) {
 		refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "the server ends").write(w)
-		return
+		return true
 	}
-	x := newWire(j, id, number, came.Unix(), s.reader.BytesPerToken())
 	if j.stream {
-		s.stream(w, r, j, x)
-	} else {
-		s.collect(w, r, j, x)
+		return st.serve(r.Context())
 	}
+	return s.collect(w, r, j, x, wake)
 }
 
 // session returns what routers with affinity take for the session of a request: the header X-Session-Id or the user; 0:
@@ -190,12 +207,12 @@ func (s *Server) Drain(ctx context.Context) {
 // HTTP returns the server of a handler within the limits.
 func (s *Server) HTTP(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle,
-		MaxHeaderBytes: s.limits.HeaderBytes}
+		MaxHeaderBytes: s.limits.HeaderBytes, ConnContext: withConnection}
 }
 
 // Listener bounds the connections of a listener.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return netutil.LimitListener(l, s.limits.Connections)
+	return &listener{Listener: l, places: make(chan struct{}, s.limits.Connections), closed: make(chan struct{})}
 }
 
 // delays is how long after they were due tokens were written to their clients' connections, in wall time.

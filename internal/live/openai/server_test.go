@@ -42,14 +42,14 @@ func serve(t testing.TB, change func(*Config), set ...string) *service {
 	return serveAt(t, 20, change, set...)
 }
 
-// serveAt is serve so many times as fast as time passes.
+// serveAt serves the scenario on a clock of a speed, and records what it serves.
 func serveAt(t testing.TB, speed float64, change func(*Config), set ...string) *service {
 	t.Helper()
 	s, err := configs.Read("live.yaml", []byte(scenario), configs.Options{Set: set})
 	require.NoError(t, err)
 	b, err := build.NewLive(s)
 	require.NoError(t, err)
-	f, err := live.New(b, live.Options{})
+	f, err := live.New(b, live.Options{Trace: io.Discard})
 	require.NoError(t, err)
 	clock := live.NewClock(speed)
 	c := Config{Model: "m", Root: "llama-3.1-8b", Longest: 2048, Local: true, Bytes: 4, Limits: DefaultLimits()}

@@ -1,50 +1,93 @@
 package openai
 
 import (
+	"context"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/decodesim/decodesim/internal/live"
 	"github.com/decodesim/decodesim/sim"
 )
 
-// stream is an answer under way, as server-sent events.
+// stream is an answer under way, as server-sent events. As a rule the writers of the server write it straight to its
+// connection. When that takes no more, and where it cannot be written so, its own goroutine does.
 type stream struct {
-	server   *Server
-	job      *job
-	wire     *wire
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	sent     []int32 // tokens of each answer
-	closed   []bool
-	open     int
-	due      sim.Time  // of the latest token in buffer
-	fresh    int32     // tokens in buffer
-	deadline time.Time // by which the client must have taken what is written
-	buffer   []byte
+	server  *Server
+	job     *job
+	wire    *wire
+	w       http.ResponseWriter
+	control *http.ResponseController
+	direct  *direct // nil: it is written through w
+
+	queued atomic.Bool   // a writer will visit it
+	turn   chan struct{} // has an element when its own goroutine is to go on
+
+	mu     sync.Mutex // over what follows, while own is false
+	own    bool       // its own goroutine has it, and no writer touches it
+	failed bool       // its client takes nothing any more
+	progress
 }
 
-// stream sends the answers to j until all have ended or the client has gone.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, j *job, x *wire) {
+// progress is how much of a stream is sent.
+type progress struct {
+	sent   []int32 // tokens of each answer
+	closed []bool
+	open   int
+	due    sim.Time // of the latest token in buffer
+	fresh  int32    // tokens in buffer
+	buffer []byte   // what is to be written, behind room for the head of a chunk
+	rest   []byte   // of the buffer, that the connection did not take
+}
+
+// newStream returns the stream of the answers to j, of which nothing is written yet.
+func (s *Server) newStream(w http.ResponseWriter, r *http.Request, j *job, x *wire) *stream {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	n := len(j.answers)
-	st := &stream{server: s, job: j, wire: x, w: w, control: http.NewResponseController(w), sent: make([]int32, n),
-		closed: make([]bool, n), open: n}
+	st := &stream{server: s, job: j, wire: x, w: w, control: http.NewResponseController(w), direct: directTo(r),
+		turn: make(chan struct{}, 1), own: true,
+		progress: progress{sent: make([]int32, n), closed: make([]bool, n), open: n, buffer: make([]byte, frameHead, 512)}}
+	j.changed = st.changed
+	return st
+}
+
+// changed has somebody send what there is.
+func (st *stream) changed() {
+	if st.direct == nil {
+		st.wake()
+	} else if !st.queued.Swap(true) {
+		st.server.writers.add(st)
+	}
+}
+
+// wake has its own goroutine go on.
+func (st *stream) wake() {
+	select {
+	case st.turn <- struct{}{}:
+	default:
+	}
+}
+
+// serve sends the answers until all have ended, and reports whether the client took them.
+func (st *stream) serve(ctx context.Context) bool {
+	if st.direct != nil {
+		return st.serveDirect(ctx)
+	}
 	for st.open > 0 {
 		select {
-		case <-r.Context().Done():
-			s.loop.Cancel(time.Now(), j.answers)
-			return
-		case <-j.wake:
+		case <-ctx.Done():
+			return false
+		case <-st.turn:
 		}
 		st.collect()
 		if !st.flush() {
-			s.loop.Cancel(time.Now(), j.answers)
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // collect puts what there is to send into the buffer.
@@ -70,28 +113,33 @@ func (st *stream) collect() {
 		if ended {
 			st.closed[i] = true
 			st.open--
+			if st.open == 0 {
+				st.buffer = st.wire.closing(st.buffer)
+			}
 		}
-	}
-	if st.open == 0 {
-		st.buffer = st.wire.closing(st.buffer)
 	}
 }
 
-// flush writes the buffer in one piece, and reports whether the client takes it.
+// empty reports whether there is nothing to write.
+func (p *progress) empty() bool { return len(p.buffer) == frameHead }
+
+// written notes that the buffer is on its way to the client.
+func (st *stream) written() {
+	st.server.written.observe(st.server.clock, st.due, st.fresh)
+	st.buffer, st.fresh = st.buffer[:frameHead], 0
+}
+
+// flush writes the buffer through w, and reports whether the client takes it.
 func (st *stream) flush() bool {
-	if len(st.buffer) == 0 {
+	if st.empty() {
 		return true
 	}
-	if now := time.Now(); st.deadline.Sub(now) < st.server.limits.Write/2 {
-		st.deadline = now.Add(st.server.limits.Write)
-		_ = st.control.SetWriteDeadline(st.deadline) // a test's recorder has none
-	}
-	if _, err := st.w.Write(st.buffer); err != nil {
+	_ = st.control.SetWriteDeadline(time.Now().Add(st.server.limits.Write)) // a test's recorder has none
+	if _, err := st.w.Write(st.buffer[frameHead:]); err != nil {
 		return false
 	}
 	err := st.control.Flush()
-	st.server.written.observe(st.server.clock, st.due, st.fresh)
-	st.buffer, st.fresh = st.buffer[:0], 0
+	st.written()
 	return err == nil
 }
 
@@ -105,24 +153,25 @@ func broken(o sim.Outcome) *failure {
 		"failed, or the server ends.")
 }
 
-// collect sends the answers to j in one piece when all have ended.
-func (s *Server) collect(w http.ResponseWriter, r *http.Request, j *job, x *wire) {
+// collect sends the answers to j in one piece when wake says that all have ended. It reports whether the client has
+// waited for them.
+func (s *Server) collect(w http.ResponseWriter, r *http.Request, j *job, x *wire, wake <-chan struct{}) bool {
 	for !allEnded(j.answers) {
 		select {
 		case <-r.Context().Done():
-			s.loop.Cancel(time.Now(), j.answers)
-			return
-		case <-j.wake:
+			return false
+		case <-wake:
 		}
 	}
 	for _, a := range j.answers {
 		if o, _ := a.Ended(); o != sim.Completed {
 			broken(o).write(w)
-			return
+			return true
 		}
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Write))
 	writeBody(w, http.StatusOK, x.whole(nil))
+	return true
 }
 
 func allEnded(answers []*live.Answer) bool {

@@ -1,0 +1,138 @@
+package openai
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// soak is a load that goes on and on: half of the answers are streamed, every twentieth client leaves in the middle of
+// one, and somebody scrapes the metrics.
+type soak struct {
+	*service
+	client  *http.Client
+	streams int
+	tokens  int
+}
+
+// TestManyStreamsLeaveNothing: while they go on, goroutines and memory stay what they were, and afterwards nothing is
+// left. DECODESIM_SOAK_S makes it one of so many seconds with 1,000 streams at once, DECODESIM_SOAK_SPEED says how fast
+// its clock is.
+func TestManyStreamsLeaveNothing(t *testing.T) {
+	s := soak{streams: 64, tokens: 40}
+	speed := 20.0
+	lasts, every := 400*time.Millisecond, 100*time.Millisecond
+	if seconds, err := strconv.Atoi(os.Getenv("DECODESIM_SOAK_S")); err == nil {
+		s.streams, speed = 1000, 0.05
+		lasts, every = time.Duration(seconds)*time.Second, time.Minute
+	}
+	if x, err := strconv.ParseFloat(os.Getenv("DECODESIM_SOAK_SPEED"), 64); err == nil {
+		speed = x
+	}
+	s.service = serveAt(t, speed, func(c *Config) {
+		c.Limits.Header = 10 * time.Minute // a client in the same process may not get to use a connection for long
+	}, "pools.serve.replicas=4")
+	// A connection is given up before the server does: one that a request is sent on while it is closed answers nothing.
+	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: s.streams, IdleConnTimeout: time.Minute}}
+	before := runtime.NumGoroutine()
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range s.streams {
+		wg.Go(func() {
+			for k := i; ctx.Err() == nil; k += s.streams {
+				s.ask(k)
+			}
+		})
+	}
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			s.get("/metrics")
+			s.get("/summary")
+			time.Sleep(every / 4)
+		}
+	})
+	goroutines, bytes := s.watch(lasts, every)
+	stop()
+	wg.Wait()
+	half := len(bytes) / 2
+	require.LessOrEqual(t, mean(goroutines[half:]), mean(goroutines[:half])+float64(s.streams)/2)
+	require.LessOrEqual(t, mean(bytes[half:]), mean(bytes[:half])+4e6, "%.0f", bytes)
+	s.client.CloseIdleConnections()
+	http.DefaultClient.CloseIdleConnections()
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+5 && s.loop.Open() == 0 }, 20*time.Second,
+		20*time.Millisecond)
+}
+
+// ask has one answer of the load.
+func (s *soak) ask(k int) {
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	body := fmt.Sprintf(`{"prompt":"question %d %s","max_tokens":%d,"ignore_eos":true,"stream":%t}`, k%500,
+		strings.Repeat("word ", k%50), s.tokens, k%2 == 0)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/completions", strings.NewReader(body))
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	a, err := s.client.Do(r)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	defer a.Body.Close()
+	if k%20 == 0 {
+		_, _ = io.CopyN(io.Discard, a.Body, 2000) // some chunks
+		return
+	}
+	text, err := io.ReadAll(a.Body)
+	ends := k%2 == 1 || strings.HasSuffix(string(text), "data: [DONE]\n\n")
+	if err != nil || a.StatusCode != 200 || !ends {
+		s.t.Errorf("status %d, %v: %s", a.StatusCode, err, text)
+	}
+}
+
+// watch measures goroutines and memory for a while, after a tenth of it has passed.
+func (s *soak) watch(lasts, every time.Duration) (goroutines, bytes []float64) {
+	began := time.Now()
+	for time.Since(began) < lasts {
+		time.Sleep(every)
+		if time.Since(began) < lasts/10 {
+			continue
+		}
+		goroutines, bytes = append(goroutines, float64(runtime.NumGoroutine())), append(bytes, heap())
+		s.t.Logf("%4.0f s, %d requests: %.0f goroutines, %.1f MB", time.Since(began).Seconds(), s.server.number.Load(),
+			goroutines[len(goroutines)-1], bytes[len(bytes)-1]/1e6)
+	}
+	return goroutines, bytes
+}
+
+// heap returns how many bytes are in use. What is allocated while it is found out counts, too: the least of a few times
+// says best what stays.
+func heap() float64 {
+	least := uint64(math.MaxUint64)
+	for range 3 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		least = min(least, m.HeapAlloc)
+	}
+	return float64(least)
+}
+
+func mean(x []float64) (m float64) {
+	for _, v := range x {
+		m += v / float64(len(x))
+	}
+	return m
+}
