@@ -194,10 +194,8 @@ func (in *Instance) emit(r *Request, now Time) {
 			t.overdue++
 		}
 		in.cluster.sink.First(r)
-	case r.delay == Restarted || r.delay == Paused:
-		in.cluster.sink.Gap(in, r, now, r.delay)
 	default:
-		in.cluster.sink.Gap(in, r, now, Preempted)
+		in.cluster.sink.Gap(in, r, now, r.delay)
 	}
 	r.Last, r.delay = now, Preempted
 }

@@ -72,6 +72,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 	if c, ok := p.policy.(*schedulers.Continuous); ok {
 		p.maxNumSeqs = min(p.maxNumSeqs, c.MaxNumSeqs)
 		p.recomputes = rapid.Bool().Draw(t, "recompute")
+		p.loads = (p.maxLen+p.blockSize)%2 == 0 // as good as a draw
 	}
 	if one("cold", 0, 0, 0, 1) == 1 {
 		p.coldStart = sim.Duration(one("cold_start_ms", 1, 500)) * sim.Millisecond

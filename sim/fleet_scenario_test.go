@@ -11,6 +11,7 @@ type fleetScenario struct {
 	sizeMax    int
 	maxNumSeqs int
 	recomputes bool // the last token of a prompt
+	loads      bool // as vLLM's KV connectors do
 	routes     []sim.Route
 	byLength   int32 // of prompts, from which on the second route is taken; 0: routes in turn
 	refusal    int32 // every so many-th request; 0: none

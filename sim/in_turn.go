@@ -147,8 +147,11 @@ func (w *Work) LeaveOut(r *Request) {
 	if r.state != decoding {
 		return
 	}
+	if !in.batch.isNew(r) || r.delay == Preempted { // one that has just joined waits for what it waited for before
+		r.delay = Paused
+	}
 	w.interrupt(r, slot)
-	r.state, r.delay = prefilling, Paused
+	r.state = prefilling
 	r.blocks = int32(in.allocated(r))
 	in.batch.insertPrefill(slot)
 	if in.drafting.speculation != nil {

@@ -149,7 +149,13 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 			return false
 		}
 	}
-	if in.runs()+len(in.reserved()) >= n.maxNumSeqs {
+	taken := in.runs()
+	if !n.loads {
+		taken += len(in.reserved())
+	} else if taken < n.maxNumSeqs && taken+len(in.reserved()) >= n.maxNumSeqs {
+		n.cover["loads of more than may run"]++
+	}
+	if taken >= n.maxNumSeqs {
 		n.cover["KV transfers without a free sequence"]++
 		return false
 	}

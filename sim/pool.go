@@ -28,35 +28,38 @@ type PoolSpec struct {
 	MaxNumSeqs int
 	// computes the last token of a prompt again if its cache arrives before a token was emitted
 	RecomputeLastToken bool
-	KVBlocks           int64        // cache blocks of one instance that sequences can use
-	BlockSize          int32        // tokens per block
-	SequenceBlocks     int32        // blocks that a sequence needs whatever its length
-	Windowed           Windowed     // blocks that it needs up to the length of a window
-	Passing            Passing      // blocks that the chunks of its prompt need; not with RadixCache
-	MaxModelLen        int32        // prompt plus output tokens; longer requests are rejected
-	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
-	Windows            []Window     // limits on attention that Model prices; at most two
-	PrefixCaching      bool         // reuse the cache of equal prompt beginnings
-	UnnamedFirst       bool         // evict blocks that no request can ask for before all others
-	Drafter            Drafter      // whose cache is reused with that of the model, or not
-	RadixCache         bool         // of sequences in a radix tree, as SGLang has it, and not of blocks
-	ColdStart          Duration     // that an instance which is started takes to load and compile, while requests wait
-	StartsCold         bool         // so do the instances of the beginning; otherwise they are up at time 0
-	AsyncScheduling    bool         // a batch is fixed one step before it runs; see Instance.Head
-	BatchQueue         int          // steps composed before the result of the first is known, see batch_queue.go; 0: one
-	SwapBlocks         int64        // host memory for swapped sequences, in blocks
-	OffloadBlocks      int64        // host memory for what the prefix cache evicts, in blocks
-	Tiers              []Tier       // below that, the nearest first, at most two
-	WriteBack          bool         // a tier gets what the one above has no room for; false: whatever leaves a batch
-	FetchOrRecompute   bool         // what takes longer to fetch from a tier is computed; false: it is fetched
-	FirstTokenDue      Duration     // after arrival: later first tokens are counted, for controllers; 0: none is
-	Classes            int          // of service, that sinks distinguish; 0: as 1
-	Order              Order        // of the queue; nil: first come, first served
-	Speculation        *Speculation // nil: a token per sequence and step
-	Noise              Noise        // nil: steps last as priced
-	Model              StepModel
-	Scheduler          Scheduler
-	Router             Router
+	// caches come as vLLM's KV connectors load them, see transfer.go; otherwise a request takes one of MaxNumSeqs from the
+	// allocation of its blocks on
+	ConnectorLoads   bool
+	KVBlocks         int64        // cache blocks of one instance that sequences can use
+	BlockSize        int32        // tokens per block
+	SequenceBlocks   int32        // blocks that a sequence needs whatever its length
+	Windowed         Windowed     // blocks that it needs up to the length of a window
+	Passing          Passing      // blocks that the chunks of its prompt need; not with RadixCache
+	MaxModelLen      int32        // prompt plus output tokens; longer requests are rejected
+	PromptMax        int32        // prompt tokens; longer requests are rejected; 0: no such limit
+	Windows          []Window     // limits on attention that Model prices; at most two
+	PrefixCaching    bool         // reuse the cache of equal prompt beginnings
+	UnnamedFirst     bool         // evict blocks that no request can ask for before all others
+	Drafter          Drafter      // whose cache is reused with that of the model, or not
+	RadixCache       bool         // of sequences in a radix tree, as SGLang has it, and not of blocks
+	ColdStart        Duration     // that an instance which is started takes to load and compile, while requests wait
+	StartsCold       bool         // so do the instances of the beginning; otherwise they are up at time 0
+	AsyncScheduling  bool         // a batch is fixed one step before it runs; see Instance.Head
+	BatchQueue       int          // steps composed before the result of the first is known, see batch_queue.go; 0: one
+	SwapBlocks       int64        // host memory for swapped sequences, in blocks
+	OffloadBlocks    int64        // host memory for what the prefix cache evicts, in blocks
+	Tiers            []Tier       // below that, the nearest first, at most two
+	WriteBack        bool         // a tier gets what the one above has no room for; false: whatever leaves a batch
+	FetchOrRecompute bool         // what takes longer to fetch from a tier is computed; false: it is fetched
+	FirstTokenDue    Duration     // after arrival: later first tokens are counted, for controllers; 0: none is
+	Classes          int          // of service, that sinks distinguish; 0: as 1
+	Order            Order        // of the queue; nil: first come, first served
+	Speculation      *Speculation // nil: a token per sequence and step
+	Noise            Noise        // nil: steps last as priced
+	Model            StepModel
+	Scheduler        Scheduler
+	Router           Router
 }
 
 // Pool is a pool in a run: what it was built from, and its state.

@@ -56,7 +56,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 // retreat takes r, which is preempted, out of the batch.
 func (w *Work) retreat(r *Request) {
 	r.Preemptions++
-	if r.delay == Paused { // it has missed a step before, and that is not what it waits for now
+	if r.delay != Restarted { // what it has waited for before is not what it waits for now
 		r.delay = Preempted
 	}
 	w.in.tally.preemptions++

@@ -12,6 +12,11 @@ import (
 //
 // vLLM's NIXL connector pulls like this (vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py); SGLang's
 // decode side allocates first, and its prefill side pushes.
+//
+// vLLM begins to load a cache while fewer than max_num_seqs requests run, however many have been loaded or are about to
+// be (vllm/v1/core/sched/scheduler.py, Scheduler.schedule). SGLang's decode side gives each a place among those of
+// requests (python/sglang/srt/disaggregation/decode.py, pop_preallocated), and TensorRT-LLM one among those that are
+// active (tensorrt_llm/_torch/pyexecutor/py_executor.py, _fetch_new_requests).
 
 // transfers is the requests of an instance that are transferred, and so in neither queue nor batch.
 type transfers struct {
@@ -110,7 +115,7 @@ func (c *Cluster) startTransfer(i int32, tokens int32) {
 // overtakes one of this instance that waits to be computed again.
 func (in *Instance) allocateAwaiting(w *Work) {
 	t := &in.transfers
-	for len(t.awaiting) > 0 && in.queue.resuming == 0 && in.Running()+t.admissible() < in.pool.MaxNumSeqs {
+	for len(t.awaiting) > 0 && in.queue.resuming == 0 && in.receives() {
 		slot := t.awaiting[0]
 		r := &in.requests.at[slot]
 		push, tokens := in.cluster.links.Transfer(r.transfer).Push, r.Computed
@@ -135,6 +140,15 @@ func (in *Instance) allocateAwaiting(w *Work) {
 		r.blocks, r.Allocated = int32(blocks), w.now
 		in.startReceiving(r, push, tokens-match.Cached*in.cache.BlockSize())
 	}
+}
+
+// receives reports whether another request may have blocks before its cache comes.
+func (in *Instance) receives() bool {
+	n := in.Running()
+	if !in.pool.ConnectorLoads {
+		n += in.transfers.admissible()
+	}
+	return n < in.pool.MaxNumSeqs
 }
 
 // overcommits reports whether the running requests could no longer emit up to their limits if r came too.

@@ -102,6 +102,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		pool.BatchQueue = rules.BatchQueue
 	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
+	pool.ConnectorLoads = rules.ConnectorLoads
 	if v := pool.Speculation; v != nil {
 		v.Uncapped, v.DelayedLookAhead, v.DelayedNames = rules.DraftsUncapped, rules.DelayedLookAhead, rules.DelayedNames
 		v.Fills = rules.Fills && v.Adaptive == nil

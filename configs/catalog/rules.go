@@ -15,6 +15,8 @@ type Rules struct {
 	SingleExempt bool `yaml:"single_exempt"`
 	// a running request that preempts itself ends the step for those behind it, under an order of the queue
 	StopsAtSelf bool `yaml:"stops_at_self"`
+	// caches come as vLLM's KV connectors load them
+	ConnectorLoads bool `yaml:"connector_loads"`
 	// the queue of a pipeline's microbatches is filled up with some of nothing
 	FillsQueue bool `yaml:"fills_queue"`
 	// blocks that no request can ask for are evicted before all others

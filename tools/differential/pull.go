@@ -25,7 +25,7 @@ type Transfer struct {
 // behind puts a prefill pool before the engine, which is the only pool of cfg so far.
 func (h *Pull) behind(cfg *sim.Config, c *Case) {
 	engine := cfg.Pools[0]
-	engine.RecomputeLastToken, engine.MaxNumSeqs = true, c.MaxNumSeqs
+	engine.RecomputeLastToken, engine.ConnectorLoads, engine.MaxNumSeqs = true, true, c.MaxNumSeqs
 	prefill := &sim.PoolSpec{
 		Name: "prefill", Size: len(c.Requests), KVBlocks: c.NumGPUBlocks, BlockSize: c.BlockSize,
 		MaxModelLen: c.MaxModelLen, Router: &routers.RoundRobin{},
