@@ -40,11 +40,8 @@ func equivalents() (equivalentMistakes, error) {
 
 // apply takes what is known to change nothing out of the mistakes. One that cannot be made any more is an error: its
 // reason is about other code.
-func (known equivalentMistakes) apply(all [][]mistake, only string) error {
+func (known equivalentMistakes) apply(all [][]mistake) error {
 	for _, e := range known {
-		if !strings.Contains(e.File, only) {
-			continue
-		}
 		taken := 0
 		for i := range all {
 			rest := all[i][:0]

@@ -4,6 +4,7 @@
 //	main.go       flags, the sample and what is printed
 //	mistakes.go   the mistakes that can be made in a file
 //	equivalent.go those that change nothing, as equivalent.yaml names them
+//	variants.go   sources in which each of many mistakes can be made, so that one build is enough
 //	trial.go      the tests of a mistake; the tree is not touched
 package main
 
@@ -16,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,11 +37,11 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	n := flags.Int("n", 30, "mistakes to try in each room")
 	seed := flags.Uint64("seed", 1, "of the sample")
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
-	only := flags.String("only", "", "mistakes in files whose path has this in it")
+	only := flags.String("only", "", "mistakes in places that begin with this, such as policies/routers or sim/heap/heap.go:41:")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
 	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,
-		"of the tests of a package; with a mistake, ten times what they take without")
+		"of the tests of a package by the clock; with a mistake, also ten times the processor time they take without")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -47,28 +49,35 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	of := rooms()
-	all, err := mistakesOf(of, *only)
+	all, err := mistakesOf(of)
 	if err != nil {
 		return err
+	}
+	for i := range all {
+		r := rand.New(rand.NewPCG(*seed, uint64(i)))
+		r.Shuffle(len(all[i]), func(j, k int) { all[i][j], all[i][k] = all[i][k], all[i][j] })
 	}
 	known, err := equivalents()
 	if err != nil {
 		return err
 	}
-	if err := known.apply(all, *only); err != nil {
+	if err := known.apply(all); err != nil {
 		return err
 	}
-	r := rand.New(rand.NewPCG(*seed, 0))
-	t := trials{limit: *limit, own: *own, few: *few, runs: map[string][]testRun{}}
+	for i := range all {
+		all[i] = slices.DeleteFunc(all[i], func(m mistake) bool { return !strings.HasPrefix(m.place(), *only) })
+	}
 	var sum tally
 	for i := range all {
-		one, err := t.sample(ctx, w, r, all[i], *n)
+		if len(all[i]) == 0 {
+			continue
+		}
+		t := trials{limit: *limit, own: *own, few: *few}
+		one, err := t.sample(ctx, w, all[i], *n)
 		if err != nil {
 			return err
 		}
-		if one.tried > 0 {
-			_, _ = fmt.Fprintf(w, "%s: %d of %d mistakes noticed\n", of[i].path, one.noticed, one.tried)
-		}
+		_, _ = fmt.Fprintf(w, "%s: %d of %d mistakes noticed\n", of[i].path, one.noticed, one.tried)
 		sum.tried, sum.noticed = sum.tried+one.tried, sum.noticed+one.noticed
 	}
 	if sum.tried == 0 {
@@ -84,27 +93,36 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 // tally counts mistakes that were tried, without those that do not compile.
 type tally struct{ noticed, tried int }
 
-// sample tries up to n mistakes of a room and prints what became of each.
-func (t *trials) sample(ctx context.Context, w io.Writer, r *rand.Rand, of []mistake, n int) (tally, error) {
+// sample tries the first n mistakes of a room that compile and prints what became of each. A third more are built,
+// since some do not.
+func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, n int) (tally, error) {
 	var sum tally
-	r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-	for i := range of {
+	dir, err := os.MkdirTemp("", "mutate-")
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	t.dir, t.mistakes, t.tests = dir, map[int]*mistake{}, map[string][]testRun{}
+	for i := range of[:min(len(of), n+n/3+1)] {
+		t.mistakes[i+1] = &of[i]
+	}
+	if err := t.build(ctx); err != nil {
+		return sum, err
+	}
+	for _, id := range sortedKeys(t.mistakes) {
 		if sum.tried == n {
 			break
 		}
 		began := time.Now()
-		verdict, err := t.try(ctx, &of[i])
+		verdict, by, err := t.try(ctx, id)
 		if err != nil {
 			return sum, err
-		}
-		if verdict == noCode {
-			continue
 		}
 		sum.tried++
 		if verdict != survived {
 			sum.noticed++
 		}
-		_, _ = fmt.Fprintf(w, "%-9s %s (%.0f s)\n", verdict, of[i], time.Since(began).Seconds())
+		_, _ = fmt.Fprintf(w, "%-9s %s (%s %.0f s)\n", verdict, t.mistakes[id], by, time.Since(began).Seconds())
 	}
 	return sum, nil
 }
@@ -127,7 +145,9 @@ func rooms() []room {
 
 // String is the place of a mistake and the line before and after.
 func (m mistake) String() string {
-	return fmt.Sprintf("%s:%d: %s -> %s", m.file, m.line, oneLine(m.old), oneLine(m.new))
+	return fmt.Sprintf("%s %s -> %s", m.place(), oneLine(m.old), oneLine(m.new))
 }
+
+func (m mistake) place() string { return fmt.Sprintf("%s:%d:", m.file, m.line) }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

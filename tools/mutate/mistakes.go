@@ -16,19 +16,20 @@ type mistake struct {
 	room       *room
 	file       string
 	line       int
+	in         *function
 	start, end int // of the lines that change, in bytes
 	old, new   string
 }
 
-// mistakesOf returns those that can be made in each room, in files whose path has only in it.
-func mistakesOf(rooms []room, only string) ([][]mistake, error) {
+// mistakesOf returns those that can be made in each room.
+func mistakesOf(rooms []room) ([][]mistake, error) {
 	all := make([][]mistake, len(rooms))
 	for i := range rooms {
 		err := filepath.WalkDir(rooms[i].path, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && e.IsDir() && strings.Contains(e.Name(), "test") {
 				return filepath.SkipDir // what tests are made of
 			}
-			if err != nil || e.IsDir() || !isSource(path) || !strings.Contains(path, only) {
+			if err != nil || e.IsDir() || !isSource(path) {
 				return err
 			}
 			text, err := os.ReadFile(path)
@@ -56,8 +57,10 @@ func isSource(path string) bool {
 // finder collects the mistakes of one file.
 type finder struct {
 	path  string
+	pack  string
 	text  []byte
 	file  *token.File
+	in    *function
 	found []mistake
 }
 
@@ -68,12 +71,13 @@ func mistakesIn(path string, text []byte) ([]mistake, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{path: path, text: text, file: set.File(tree.Pos())}
+	f := &finder{path: path, pack: tree.Name.Name, text: text, file: set.File(tree.Pos())}
 	for _, d := range tree.Decls {
 		function, ok := d.(*ast.FuncDecl)
 		if !ok || function.Body == nil || function.Name.Name == "String" || function.Name.Name == "Error" {
 			continue
 		}
+		f.in = f.function(function)
 		ast.Inspect(function.Body, f.visit)
 	}
 	return f.found, nil
@@ -176,7 +180,7 @@ func (f *finder) replace(from, to token.Pos, by string) {
 		last++
 	}
 	f.found = append(f.found, mistake{
-		file: f.path, line: f.file.Line(from), start: first, end: last, old: string(f.text[first:last]),
-		new: string(f.text[first:start]) + by + string(f.text[end:last]),
+		file: f.path, line: f.file.Line(from), in: f.in, start: first, end: last,
+		old: string(f.text[first:last]), new: string(f.text[first:start]) + by + string(f.text[end:last]),
 	})
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,20 +42,70 @@ func g(x int) (int, error) { return 1, errors.New("no") }
 	}, got)
 }
 
-// TestAMistakeIsMadeAside: the file stays as it is, and the go command is shown the other.
-func TestAMistakeIsMadeAside(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.go")
-	const right = "package p\n\nfunc f() bool { return true }\n"
+// TestMistakesAreMadeAside: a program has all of them and makes the one that it is asked for, or none. The file stays
+// as it is.
+func TestMistakesAreMadeAside(t *testing.T) {
+	const right = `package main
+
+import "fmt"
+
+type number[T any] struct{ n int }
+
+func (number[T]) more(_ int, by ...int) (sum int) {
+	for _, x := range by {
+		sum += x
+	}
+	return sum
+}
+
+func largest[T ~int](all []T) (most T) {
+	most = all[0]
+	for _, x := range all[1:] {
+		if x > most {
+			most = x
+		}
+	}
+	return most
+}
+
+func main() { fmt.Println(number[string]{}.more(9, 2, 3), largest([]int{1, 4, 2})) }
+`
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.go")
 	require.NoError(t, os.WriteFile(path, []byte(right), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module p\n\ngo 1.26\n"), 0o600))
 	found, err := mistakesIn(path, []byte(right))
 	require.NoError(t, err)
-	require.Len(t, found, 1)
-	dir := t.TempDir()
-	_, err = found[0].overlay(dir)
+	mistakes := map[int]*mistake{}
+	for i := range found {
+		mistakes[i+1] = &found[i]
+	}
+	overlay, err := overlay(t.TempDir(), mistakes)
 	require.NoError(t, err)
-	wrong, err := os.ReadFile(filepath.Join(dir, "p.go"))
-	require.NoError(t, err)
-	assert.Equal(t, "package p\n\nfunc f() bool { return false }\n", string(wrong))
+	program := filepath.Join(t.TempDir(), "p")
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", program, ".")
+	build.Dir = dir
+	said, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	says := func(id int) string {
+		run := exec.Command(program)
+		run.Env = append(os.Environ(), fmt.Sprintf("%s=%d", madeVariable, id))
+		said, err := run.Output()
+		require.NoError(t, err)
+		return strings.TrimSpace(string(said))
+	}
+	assert.Equal(t, "5 4", says(0))
+	for id, m := range mistakes {
+		want := map[string]string{
+			"sum -= x": "-5 4", "most = all[1]": "5 4", "for _, x := range all[2:] {": "5 2", "if !(x > most) {": "5 1",
+			"if x >= most {": "5 4", "_ = 0": "",
+		}
+		for line, printed := range want {
+			if strings.TrimSpace(m.new) == line {
+				assert.Equal(t, printed, says(id), line)
+			}
+		}
+	}
 	still, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, right, string(still))
@@ -72,8 +124,8 @@ func TestWhatChangesNothingIsLeftOut(t *testing.T) {
 		{file: "p.go", old: "\ta < b", new: "\ta > b"},
 	}}
 	one := equivalentMistakes{{File: "p.go", Line: "a < b", Mistake: "a <= b", Reason: "a is never b"}}
-	require.NoError(t, one.apply(all, ""))
+	require.NoError(t, one.apply(all))
 	require.Len(t, all[0], 1)
 	assert.Equal(t, "\ta > b", all[0][0].new)
-	assert.ErrorContains(t, one.apply(all, ""), "p.go has no mistake")
+	assert.ErrorContains(t, one.apply(all), "p.go has no mistake")
 }

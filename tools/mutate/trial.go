@@ -3,14 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,151 +23,145 @@ const (
 	noticed  verdict = "noticed"
 	overdue  verdict = "too long" // the tests did not end in time
 	survived verdict = "SURVIVED"
-	noCode   verdict = "no code" // it does not compile
 )
 
+// trials are those of one room: its mistakes are built into the tests together, and made one at a time.
 type trials struct {
-	limit time.Duration        // of one package's tests
-	own   bool                 // the tests of a mistake's package alone
-	few   bool                 // draws of random tests, and no more
-	runs  map[string][]testRun // by package
+	limit    time.Duration // of one package's tests, by the clock
+	own      bool          // the tests of a mistake's package alone
+	few      bool          // draws of random tests, and no more
+	dir      string        // of what is written
+	overlay  string
+	mistakes map[int]*mistake     // by number, from 1
+	tests    map[string][]testRun // by package
 }
 
 // testRun is one way to run the tests of a package.
 type testRun struct {
-	args  []string
-	limit time.Duration // with a mistake
+	binary string
+	args   []string
+	limit  time.Duration // of processor time, with a mistake
 }
 
-// try runs the tests of a mistake's own package, and of the other packages of its room if those notice nothing.
-func (t *trials) try(ctx context.Context, m *mistake) (verdict, error) {
-	dir, err := os.MkdirTemp("", "mutate-")
-	if err != nil {
-		return "", err
+// memoryKB is what tests may address: a mistake is not to take the memory of the machine.
+const memoryKB = 8 << 20
+
+var inCopy = regexp.MustCompile(`mistake(\d+)\.go:`)
+
+// build writes the mistakes aside and leaves out those that do not compile.
+func (t *trials) build(ctx context.Context) error {
+	for {
+		path, err := overlay(t.dir, t.mistakes)
+		if err != nil {
+			return err
+		}
+		t.overlay = path
+		packages := map[string]bool{}
+		for _, m := range t.mistakes {
+			packages["./"+filepath.Dir(m.file)] = true
+		}
+		args := append([]string{"build", "-pgo=off", "-overlay", t.overlay}, slices.Sorted(maps.Keys(packages))...)
+		said, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		wrong := inCopy.FindAllSubmatch(said, -1)
+		if len(wrong) == 0 {
+			return fmt.Errorf("the sources do not build: %s", said)
+		}
+		for _, match := range wrong {
+			id, _ := strconv.Atoi(string(match[1]))
+			delete(t.mistakes, id)
+		}
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	overlay, err := m.overlay(dir)
-	if err != nil {
-		return "", err
-	}
+}
+
+// try runs the tests of a mistake's own package, and of the other packages of its room if those notice nothing. It
+// returns the package that noticed it.
+func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err error) {
+	m := t.mistakes[id]
 	own := "./" + filepath.Dir(m.file)
 	packages := []string{own}
 	if !t.own {
 		packages = append(packages, slices.DeleteFunc(slices.Clone(m.room.other), func(p string) bool { return p == own })...)
 	}
 	for _, of := range packages {
-		if v, err := t.test(ctx, dir, overlay, of); err != nil || v != survived {
-			return v, err
+		runs, err := t.runsOf(ctx, of)
+		if err != nil {
+			return "", "", err
+		}
+		for _, run := range runs {
+			one, err := t.run(ctx, of, id, run, "-test.failfast")
+			if err != nil || one.verdict != survived {
+				return one.verdict, of, err
+			}
 		}
 	}
-	return survived, nil
-}
-
-// overlay writes the file with its mistake, and what has the go command read it in place of the right one.
-func (m *mistake) overlay(dir string) (string, error) {
-	text, err := os.ReadFile(m.file)
-	if err != nil {
-		return "", err
-	}
-	wrong := filepath.Join(dir, filepath.Base(m.file))
-	if err := os.WriteFile(wrong, slices.Concat(text[:m.start], []byte(m.new), text[m.end:]), 0o600); err != nil {
-		return "", err
-	}
-	right, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", err
-	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {right: wrong}})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, list, 0o600)
-}
-
-// test builds the tests of a package and runs them.
-func (t *trials) test(ctx context.Context, dir, overlay, of string) (verdict, error) {
-	runs, err := t.runsOf(ctx, dir, of)
-	if err != nil || len(runs) == 0 {
-		return survived, err
-	}
-	binary := filepath.Join(dir, "package.test")
-	defer func() { _ = os.Remove(binary) }()
-	build := buildArgs(binary, of, "-overlay", overlay)
-	if _, v, err := command(ctx, t.limit, ".", "go", build...); err != nil || v != survived {
-		return noCode, err
-	}
-	for _, run := range runs {
-		_, v, err := command(ctx, run.limit, of, binary, append(run.args, "-test.failfast")...)
-		if err != nil || v != survived {
-			return v, err
-		}
-	}
-	return survived, nil
-}
-
-func buildArgs(binary, of string, more ...string) []string {
-	args := []string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w"}
-	return slices.Concat(args, more, []string{of})
+	return survived, "", nil
 }
 
 // runsOf returns the runs of a package's tests: none if it has no tests. Random tests are first run for a few draws,
 // which are enough for most mistakes; those that want more to pass, as right code shows, are left out then.
-func (t *trials) runsOf(ctx context.Context, dir, of string) ([]testRun, error) {
-	if runs, ok := t.runs[of]; ok {
+func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
+	if runs, ok := t.tests[of]; ok {
 		return runs, nil
 	}
-	binary := filepath.Join(dir, "right.test")
-	defer func() { _ = os.Remove(binary) }()
-	said, v, err := command(ctx, t.limit, ".", "go", buildArgs(binary, of)...)
-	if err != nil || v != survived {
-		return nil, errors.Join(fmt.Errorf("%s does not build: %s", of, said), err)
+	binary, err := filepath.Abs(filepath.Join(t.dir, fmt.Sprintf("%d.test", len(t.tests))))
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w", "-overlay", t.overlay, of}
+	if said, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("the tests of %s do not build: %s", of, said), err)
 	}
 	var runs []testRun
 	if _, err := os.Stat(binary); err == nil {
-		random, err := drawsAtRandom(of)
+		ways, err := t.ways(ctx, binary, of)
 		if err != nil {
 			return nil, err
 		}
-		ways := [][]string{nil}
-		if random {
-			few, err := t.fewDraws(ctx, binary, of)
-			if err != nil {
-				return nil, err
-			}
-			ways = [][]string{few, nil}
-			if t.few {
-				ways = ways[:1]
-			}
-		}
 		for _, args := range ways {
-			began := time.Now()
-			said, v, err := command(ctx, t.limit, of, binary, args...)
-			if err != nil || v != survived {
-				return nil, errors.Join(fmt.Errorf("the tests of %s without a mistake: %s: %s", of, v, said), err)
+			run := testRun{binary: binary, args: args}
+			right, err := t.run(ctx, of, 0, run)
+			if err != nil || right.verdict != survived {
+				return nil, errors.Join(
+					fmt.Errorf("the tests of %s without a mistake: %s: %s", of, right.verdict, right.said), err)
 			}
-			runs = append(runs, testRun{args: args, limit: 20*time.Second + 10*time.Since(began)})
+			run.limit = 20*time.Second + 10*right.took
+			runs = append(runs, run)
 		}
 	}
-	t.runs[of] = runs
+	t.tests[of] = runs
 	return runs, nil
 }
 
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
-
-// fewDraws returns the arguments that run random tests for a few draws, without those that then fail on right code.
-func (t *trials) fewDraws(ctx context.Context, binary, of string) ([]string, error) {
-	args := []string{"-rapid.checks=5"}
-	said, v, err := command(ctx, t.limit, of, binary, args...)
-	if err != nil || v == survived {
-		return args, err
+// ways returns the arguments of each run of a package's tests. A draw that fails is neither made smaller nor kept, and
+// the draws are the same each time.
+func (t *trials) ways(ctx context.Context, binary, of string) ([][]string, error) {
+	random, err := drawsAtRandom(of)
+	if err != nil || !random {
+		return [][]string{nil}, err
 	}
-	var names []string
-	for _, match := range failedTest.FindAllSubmatch(said, -1) {
-		names = append(names, string(match[1]))
+	all := []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ms"}
+	few := append(slices.Clone(all), "-rapid.checks=5")
+	right, err := t.run(ctx, of, 0, testRun{binary: binary, args: few})
+	if err != nil {
+		return nil, err
 	}
-	return append(args, "-test.skip", "^("+strings.Join(names, "|")+")$"), nil
+	if right.verdict != survived {
+		var names []string
+		for _, match := range failedTest.FindAllSubmatch(right.said, -1) {
+			names = append(names, string(match[1]))
+		}
+		few = append(few, "-test.skip", "^("+strings.Join(names, "|")+")$")
+	}
+	if t.few {
+		return [][]string{few}, nil
+	}
+	return [][]string{few, all}, nil
 }
+
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
 // drawsAtRandom says whether tests of a package use rapid, whose flag the others do not know.
 func drawsAtRandom(of string) (bool, error) {
@@ -186,24 +181,41 @@ func drawsAtRandom(of string) (bool, error) {
 	return false, nil
 }
 
-// command runs a command in a directory, up to a limit, and returns what it said: one that fails has noticed the
-// mistake.
-func command(ctx context.Context, limit time.Duration, dir, name string, args ...string) ([]byte, verdict, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
+// outcome is what tests said and came to, and how much processor time they took.
+type outcome struct {
+	said    []byte
+	verdict verdict
+	took    time.Duration
+}
+
+// run runs tests with a mistake, 0 for none. Tests that fail have noticed the mistake; limits of the shell end those
+// that take too much.
+func (t *trials) run(ctx context.Context, of string, id int, run testRun, more ...string) (outcome, error) {
+	limited, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
-	c := exec.CommandContext(limited, name, args...)
-	c.Dir, c.WaitDelay = dir, 5*time.Second
+	seconds := "unlimited"
+	if run.limit > 0 {
+		seconds = strconv.Itoa(int(run.limit.Seconds()))
+	}
+	args := slices.Concat([]string{"-c", `ulimit -t "$1"; ulimit -v "$2"; shift 2; exec "$@"`, "sh", seconds,
+		strconv.Itoa(memoryKB), run.binary}, run.args, more)
+	c := exec.CommandContext(limited, "sh", args...)
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", madeVariable, id))
+	c.Dir, c.WaitDelay = of, 5*time.Second
 	said, err := c.CombinedOutput()
 	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return nil, "", ctx.Err()
-	case limited.Err() != nil:
-		return said, overdue, nil
-	case err == nil:
-		return said, survived, nil
-	case errors.As(err, &exit):
-		return said, noticed, nil
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
 	}
-	return nil, "", err
+	if err != nil && !errors.As(err, &exit) && limited.Err() == nil {
+		return outcome{}, err
+	}
+	took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	switch {
+	case err == nil:
+		return outcome{said, survived, took}, nil
+	case limited.Err() != nil, run.limit > 0 && took >= run.limit-time.Second:
+		return outcome{said, overdue, took}, nil
+	}
+	return outcome{said, noticed, took}, nil
 }

@@ -59,6 +59,10 @@ func TestBurstsKeepTheirMeanRate(t *testing.T) {
 
 	for _, rate := range []float64{16, 0.5} {
 		a.Rate = rate
+		c, err := New(a, 1)
+		require.NoError(t, err)
+		require.Equal(t, rate, c.MeanRate(0))
+		require.Equal(t, 100*rate, c.Expected(100))
 		mean, _ = moments(t, a, 400_000)
 		require.InEpsilon(t, 1/rate, mean, 0.02)
 	}
