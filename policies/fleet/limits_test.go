@@ -68,7 +68,9 @@ func TestLimitsOfFailuresBelongToThem(t *testing.T) {
 // TestLimitsOfScalingBelongToIt, and a switch of roles needs two pools.
 func TestLimitsOfScalingBelongToIt(t *testing.T) {
 	type arguments = fleet.AutoscaleArguments
-	row := func(at sim.Time, replicas int) fleet.ScheduledSize { return fleet.ScheduledSize{At: at, Replicas: replicas} }
+	row := func(at sim.Time, replicas int) fleet.ScheduledSize {
+		return fleet.ScheduledSize{At: at, Replicas: replicas}
+	}
 	scheduled := func(rows ...fleet.ScheduledSize) func(*arguments) {
 		return func(a *arguments) { a.On, a.Schedule = "schedule", rows }
 	}
