@@ -38,7 +38,7 @@ func TestBoundsOfShapesBelongToThem(t *testing.T) {
 	grouped := func() Model {
 		m := small()
 		a := attention(&m)
-		a.Heads, a.KVHeads, a.OutputRank, a.OutputGroups = 4, 1, 8, 1
+		a.KVHeads, a.OutputRank, a.OutputGroups = 1, 8, 1
 		return m
 	}
 	for _, c := range []struct {

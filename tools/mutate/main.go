@@ -37,7 +37,8 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	n := flags.Int("n", 30, "mistakes to try in each room")
 	seed := flags.Uint64("seed", 1, "of the sample")
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
-	only := flags.String("only", "", "mistakes in places that begin with this, such as policies/routers or sim/heap/heap.go:41:")
+	only := flags.String("only", "",
+		"mistakes in places that begin with this, such as policies/routers or sim/heap/heap.go:41:")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
 	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,

@@ -1,0 +1,145 @@
+package metrics
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestRentsAreByTheWayAReplicaIsBought: of ten replicas four are reserved at 1 USD an hour and paid in any case, three
+// are on demand at 2 and begin before the three spot ones at 0.5; more than ten are on demand, too.
+func TestRentsAreByTheWayAReplicaIsBought(t *testing.T) {
+	p := PoolDescription{Replicas: 10, USDPerHour: 2, Reserved: Purchase{4, 1}, Spot: Purchase{3, 0.5}}
+	for up, want := range map[float64][3]float64{
+		0: {4, 0, 0}, 2: {4, 0, 0}, 4: {4, 0, 0}, 5: {4, 2, 0}, 7: {4, 6, 0}, 8.5: {4, 6, 0.75}, 10: {4, 6, 1.5},
+		12: {4, 10, 1.5},
+	} {
+		reserved, onDemand, spot := p.rents(up)
+		assert.Equal(t, want, [3]float64{reserved, onDemand, spot}, "%g are up", up)
+		assert.Equal(t, want[0]+want[1]+want[2], p.USDPerHourAt(up), "%g are up", up)
+	}
+	for up, want := range map[float64]float64{0: 0, 2.5: 5, 3: 6} {
+		p = PoolDescription{Replicas: 3, USDPerHour: 2}
+		assert.Equal(t, want, p.USDPerHourAt(up))
+		p = PoolDescription{Replicas: 3, USDPerHour: 9, Spot: Purchase{3, 2}}
+		assert.Equal(t, want, p.USDPerHourAt(up))
+		p = PoolDescription{Replicas: 3, USDPerHour: 9, Reserved: Purchase{3, 2}}
+		assert.Equal(t, 6.0, p.USDPerHourAt(up))
+	}
+}
+
+// TestThePeakIsWhatTheBusiestWindowNeedsBeyondTheMean, over whole windows.
+func TestThePeakIsWhatTheBusiestWindowNeedsBeyondTheMean(t *testing.T) {
+	of := func(last float64, arrived ...int64) *OverTime {
+		o := &OverTime{WidthS: 10}
+		for i, n := range arrived {
+			w := WindowResult{FromS: 10 * float64(i), ToS: 10 * float64(i+1), Arrived: n}
+			if i == len(arrived)-1 {
+				w.ToS = w.FromS + last
+			}
+			o.Windows = append(o.Windows, w)
+		}
+		return o
+	}
+	for i, c := range []struct {
+		o    *OverTime
+		want float64
+	}{
+		{nil, 0}, {of(10), 0}, {of(10, 5), 0}, {of(10, 0, 0), 0}, {of(10, 10, 20, 30), 1. / 3}, {of(10, 30, 10), 1. / 3},
+		{of(9.99, 10, 20, 30), 1. / 3}, {of(9.98, 10, 20, 30), .25}, {of(10, 10, 20, 0), .25}, {of(10, 0, 30, 15), .5},
+		{of(5, 10, 30), 0}, {of(10, 7, 7, 7), 0},
+	} {
+		assert.InDelta(t, c.want, peakShare(c.o), 1e-12, i)
+	}
+}
+
+// TestQueuesAreObservedEvenly: however many requests come, there are from 32 to 64 observations from about the first
+// arrival to the last one, and no two neighbours are further apart than twice the 64th part of all.
+func TestQueuesAreObservedEvenly(t *testing.T) {
+	l := load{cluster: new(sim.Cluster), schedule: schedule{every: 1}}
+	due := l.next(0)
+	for arrived := int64(1); arrived <= 5000; arrived++ {
+		if arrived < due {
+			continue
+		}
+		require.Equal(t, due, arrived)
+		l.record(arrived)
+		due = l.next(arrived)
+		require.LessOrEqual(t, l.n, depthsMax)
+		require.GreaterOrEqual(t, l.n, int(min(arrived, depthsMax/2)))
+		require.Equal(t, arrived, l.depths[l.n-1].arrived)
+		last, farthest := int64(0), max(1, arrived/(depthsMax/2))
+		for _, d := range l.depths[:l.n] {
+			require.Greater(t, d.arrived, last)
+			require.LessOrEqual(t, d.arrived-last, farthest, "after %d", arrived)
+			last = d.arrived
+		}
+	}
+}
+
+// TestASpreadIsAHistogram: values, runs of steps and sums of spreads are counted as a histogram counts them.
+func TestASpreadIsAHistogram(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	value := func() sim.Duration { return sim.Duration(random.Int64N(1 << (1 + random.IntN(45)))) }
+	for range 300 {
+		var want Hist
+		var parts [2]spread
+		for range random.IntN(8) {
+			s, w := &parts[random.IntN(2)], uint64(1+random.IntN(5))
+			if random.IntN(2) == 0 {
+				d := value()
+				s.add(d, w)
+				want.Add(d, w)
+				continue
+			}
+			g := &sim.Segment{First: value(), Growth: sim.Duration(random.Int64N(1 << random.IntN(30))), Steps: 100}
+			n := 1 + random.IntN(100)
+			s.addRun(g, n, w)
+			want.AddRun(g, n, w)
+		}
+		var got, several Hist
+		parts[0].addTo(&several)
+		parts[1].addTo(&several)
+		parts[0].merge(&parts[1])
+		parts[0].addTo(&got)
+		for _, h := range []*Hist{&got, &several} {
+			require.Equal(t, want.n, h.n)
+			require.Equal(t, want.sum, h.sum)
+			require.Equal(t, want.max, h.max)
+			for i := range max(len(want.count), len(h.count)) {
+				require.Equal(t, at(want.count, i), at(h.count, i), "bucket %d", i)
+			}
+		}
+	}
+}
+
+func at(counts []uint64, i int) uint64 {
+	if i < len(counts) {
+		return counts[i]
+	}
+	return 0
+}
+
+// TestLongSumsAreExact, with carries between their words.
+func TestLongSumsAreExact(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var a, b Uint128
+	want := new(big.Int)
+	for range 1000 {
+		x, y, z := random.Uint64()>>1, random.Uint64()>>12, random.Uint64()
+		a.AddProduct(x, y)
+		b.AddOne(z)
+		want.Add(want, new(big.Int).Mul(new(big.Int).SetUint64(x), new(big.Int).SetUint64(y)))
+		want.Add(want, new(big.Int).SetUint64(z))
+	}
+	a.Add(b)
+	got := new(big.Int).Lsh(new(big.Int).SetUint64(a.hi), 64)
+	require.Equal(t, want, got.Add(got, new(big.Int).SetUint64(a.lo)))
+	float, _ := new(big.Float).SetInt(want).Float64()
+	assert.InEpsilon(t, float, a.Float(), 1e-15)
+}
