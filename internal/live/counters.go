@@ -13,6 +13,8 @@ type Counters struct {
 
 	TTFT, ITL, TPOT, E2E, Queue, Prefill, Decode, Inference Histogram // seconds
 	PromptTokens, OutputTokens, LimitTokens, StepTokens     Histogram // tokens
+	ComputedTokens                                          Histogram // of a prompt: those that were not cached
+	LongestTokens, Samples                                  Histogram // of the answers to a prompt, and how many they are
 	Preemptions                                             Histogram // of a request
 
 	LastStepS float64 // the latest step
@@ -60,6 +62,8 @@ func newCounters(longest int32) Counters {
 		Inference:    newHistogram(latency),
 		PromptTokens: newHistogram(oneTwoFive(longest)), OutputTokens: newHistogram(oneTwoFive(longest)),
 		LimitTokens: newHistogram(oneTwoFive(longest)), StepTokens: newHistogram(step),
+		ComputedTokens: newHistogram(oneTwoFive(longest)), LongestTokens: newHistogram(oneTwoFive(longest)),
+		Samples:     newHistogram([]float64{1, 2, 5, 10, 20}),
 		Preemptions: newHistogram([]float64{1, 2, 3, 4, 5, 10, 20}),
 	}
 }
@@ -121,14 +125,25 @@ func (c *Counters) done(r *sim.Request, at sim.Time, o sim.Outcome, egress sim.D
 	c.PromptTokens.Observe(float64(r.Prompt), 1)
 	c.OutputTokens.Observe(float64(r.Emitted), 1)
 	c.LimitTokens.Observe(float64(r.MaxOutput), 1)
+	c.ComputedTokens.Observe(float64(r.Prompt-r.Cached), 1)
 	c.Preemptions.Observe(float64(r.Preemptions), 1)
+}
+
+// sampled counts the end of one of the answers to a prompt, with so many tokens; all count with the last of them.
+func (c *Counters) sampled(s *Samples, tokens int32) {
+	s.ended, s.longest = s.ended+1, max(s.longest, tokens)
+	if s.ended == s.N {
+		c.Samples.Observe(float64(s.N), 1)
+		c.LongestTokens.Observe(float64(s.longest), 1)
+	}
 }
 
 // clone returns a copy that does not grow with c.
 func (c *Counters) clone() Counters {
 	x := *c
 	for _, h := range []*Histogram{&x.TTFT, &x.ITL, &x.TPOT, &x.E2E, &x.Queue, &x.Prefill, &x.Decode, &x.Inference,
-		&x.PromptTokens, &x.OutputTokens, &x.LimitTokens, &x.StepTokens, &x.Preemptions} {
+		&x.PromptTokens, &x.OutputTokens, &x.LimitTokens, &x.StepTokens, &x.ComputedTokens, &x.LongestTokens,
+		&x.Samples, &x.Preemptions} {
 		*h = h.clone()
 	}
 	return x

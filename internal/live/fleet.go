@@ -42,6 +42,7 @@ type Fleet struct {
 // openRequest is a request that has not ended.
 type openRequest struct {
 	answer   *Answer
+	samples  *Samples // nil: nobody counts them
 	pin      int
 	instance int32 // that it was routed to latest; -1: none yet
 }
@@ -138,7 +139,7 @@ func (f *Fleet) admit(at sim.Time, a *Ask) {
 	}
 	r.Output = min(a.Limit, max(r.Output, a.Least, 1))
 	a.Answer.id, a.Answer.output = r.ID, r.Output
-	f.open[r.ID] = &openRequest{answer: a.Answer, pin: a.Replica, instance: -1}
+	f.open[r.ID] = &openRequest{answer: a.Answer, samples: a.Samples, pin: a.Replica, instance: -1}
 	f.inbox.add(r)
 	if f.record != nil {
 		f.record.arrive(&r)

@@ -14,7 +14,15 @@ type Ask struct {
 	Exact   bool  // ignore_eos: the output has exactly Limit tokens
 	Session int32 // for routers; 0: none
 	Replica int   // of the first pool, that it is pinned to; negative: the router picks one
+	Samples *Samples
 	Answer  *Answer
+}
+
+// Samples are the answers to one prompt, of which a client can have several.
+type Samples struct {
+	N       int
+	ended   int
+	longest int32 // output of those that have ended
 }
 
 // Answer is how far the output to a request is. One goroutine reads it while the owner of the fleet writes it: it is a

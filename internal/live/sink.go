@@ -91,6 +91,9 @@ func (s *sink) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if under := s.fleet.open[r.ID]; under != nil {
 		if under.instance >= 0 {
 			s.fleet.counters[under.instance].done(r, at, o, s.fleet.delays.egress)
+			if under.samples != nil {
+				s.fleet.counters[under.instance].sampled(under.samples, r.Emitted)
+			}
 		}
 		s.fleet.end(under.answer, at, o)
 		delete(s.fleet.open, r.ID)

@@ -69,12 +69,13 @@ func (s *Server) fill(j *job, b *body, session int32, replica int) *failure {
 		if b.MinTokens < 0 || b.MinTokens > int64(limit) {
 			return bad("min_tokens", "min_tokens is %d; expected 0 to max_tokens, %d", b.MinTokens, limit)
 		}
+		samples := &live.Samples{N: int(n)}
 		for range n {
 			a := live.NewAnswer(func() { j.changed() })
 			a.Final = !j.stream
 			j.answers, j.limit = append(j.answers, a), append(j.limit, limit)
 			j.asks = append(j.asks, live.Ask{Prompt: j.prompts[i], Limit: limit, Least: int32(b.MinTokens),
-				Exact: b.IgnoreEOS, Session: session, Replica: replica, Answer: a})
+				Exact: b.IgnoreEOS, Session: session, Replica: replica, Samples: samples, Answer: a})
 		}
 	}
 	return nil

@@ -58,8 +58,13 @@ func (e engine) send(r *live.ReplicaState) {
 	e.value("num_requests_waiting_by_reason", "Number of waiting requests by reason.", gauge, float64(r.Waiting),
 		"reason", "capacity")
 	e.value("num_requests_waiting_by_reason", "Number of waiting requests by reason.", gauge, 0, "reason", "deferred")
-	e.value("cache_config_info", "Information of the LLMEngine CacheConfig", gauge, 1, "block_size",
-		strconv.Itoa(int(r.BlockSize)), "num_gpu_blocks", strconv.FormatInt(r.KVTotal, 10))
+	config := prometheus.NewDesc("vllm:cache_config_info", "Information of the LLMEngine CacheConfig",
+		[]string{"engine", "block_size", "num_gpu_blocks"}, nil) // of a deployment, whatever its model is called
+	e.out <- prometheus.MustNewConstMetric(config, gauge, 1, e.name, strconv.Itoa(int(r.BlockSize)),
+		strconv.FormatInt(r.KVTotal, 10))
+	for state, on := range map[string]float64{"awake": 1, "weights_offloaded": 0, "discard_all": 0} {
+		e.value("engine_sleep_state", "Engine sleep state: what is 1 applies.", gauge, on, "sleep_state", state)
+	}
 	usage := 0.0
 	if r.KVTotal > 0 {
 		usage = float64(r.KVUsed) / float64(r.KVTotal)
@@ -74,6 +79,7 @@ func (e engine) send(r *live.ReplicaState) {
 	e.value("prompt_tokens_cached_total", "Number of cached prompt tokens (local + external).", counter,
 		float64(r.Cached))
 	e.value("generation_tokens_total", "Number of generation tokens processed.", counter, float64(r.Generated))
+	e.sources(r)
 	for _, x := range []struct {
 		reason string
 		n      int64
@@ -83,6 +89,31 @@ func (e engine) send(r *live.ReplicaState) {
 			"finished_reason", x.reason)
 	}
 	e.histograms(r)
+}
+
+// sources sends where the tokens of prompts came from. What is fetched from a tier of the scenario's own counts as the
+// replica's cache: no other process has a part in it, and none has anything but text.
+func (e engine) sources(r *live.ReplicaState) {
+	const counter = prometheus.CounterValue
+	for _, x := range []struct {
+		source string
+		n      int64
+	}{{"local_compute", r.Prompted - r.Cached}, {"local_cache_hit", r.Cached}, {"external_kv_transfer", 0}} {
+		e.value("prompt_tokens_by_source_total", "Number of prompt tokens by source.", counter, float64(x.n), "source",
+			x.source)
+	}
+	for _, source := range []string{"device", "host", "p2p", "disk", "external_unspecified"} {
+		n := int64(0)
+		if source == "device" {
+			n = r.Cached
+		}
+		e.value("prompt_tokens_cached_by_source_total", "Cached prompt tokens by the cache tier that supplied them.",
+			counter, float64(n), "source", source)
+	}
+	for _, name := range []string{"external_prefix_cache_queries", "external_prefix_cache_hits", "mm_cache_queries",
+		"mm_cache_hits"} {
+		e.value(name+"_total", "Of a cache that is not simulated: always 0.", counter, 0)
+	}
 }
 
 // histograms sends the histograms of a replica.
@@ -102,8 +133,10 @@ func (e engine) histograms(r *live.ReplicaState) {
 		{"request_prompt_tokens", "Number of prefill tokens processed.", &r.PromptTokens},
 		{"request_generation_tokens", "Number of generation tokens processed.", &r.OutputTokens},
 		{"request_params_max_tokens", "Histogram of the max_tokens request parameter.", &r.LimitTokens},
-		{"request_max_num_generation_tokens", "Histogram of maximum number of requested generation tokens.",
-			&r.LimitTokens},
+		{"request_max_num_generation_tokens", "Histogram of the most tokens of an answer of a request.", &r.LongestTokens},
+		{"request_params_n", "Histogram of the n request parameter.", &r.Samples},
+		{"request_prefill_kv_computed_tokens", "Histogram of the prompt tokens of a request that were not cached.",
+			&r.ComputedTokens},
 		{"request_num_preemptions", "Histogram of the number of times a request was preempted.", &r.Preemptions},
 		{"iteration_tokens_total", "Histogram of number of tokens per engine_step.", &r.StepTokens},
 	} {

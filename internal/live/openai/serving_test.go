@@ -224,28 +224,3 @@ func TestADrainEndsWhatIsUnderWay(t *testing.T) {
 	status, _ = x.get("/health")
 	require.Equal(t, 503, status)
 }
-
-// TestMetricsAreCalledAsInVLLM: by the names of its 0.33.0 (vllm/v1/metrics/loggers.py), so that dashboards and
-// autoscalers made for it read them.
-func TestMetricsAreCalledAsInVLLM(t *testing.T) {
-	x := serve(t, nil)
-	status, _ := x.post("/v1/completions", `{"prompt":"a","max_tokens":5,"ignore_eos":true}`)
-	require.Equal(t, 200, status)
-	status, text := x.get("/metrics")
-	require.Equal(t, 200, status)
-	var names []string
-	for line := range strings.Lines(text) {
-		if name, ok := strings.CutPrefix(line, "# TYPE vllm:"); ok {
-			names = append(names, strings.Fields(name)[0])
-		}
-	}
-	require.Equal(t, []string{"cache_config_info", "e2e_request_latency_seconds", "generation_tokens_total",
-		"inter_token_latency_seconds", "iteration_tokens_total", "kv_cache_usage_perc", "num_preemptions_total",
-		"num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "prefix_cache_hits_total",
-		"prefix_cache_queries_total", "prompt_tokens_cached_total", "prompt_tokens_total", "request_decode_time_seconds",
-		"request_generation_tokens", "request_inference_time_seconds", "request_max_num_generation_tokens",
-		"request_num_preemptions", "request_params_max_tokens", "request_prefill_time_seconds", "request_prompt_tokens",
-		"request_queue_time_seconds", "request_success_total", "request_time_per_output_token_seconds",
-		"time_to_first_token_seconds"}, names)
-	require.Contains(t, text, `vllm:request_params_max_tokens_bucket{engine="0",model_name="m",le="5"} 1`)
-}
