@@ -147,6 +147,12 @@ live: build ## real clients against decodesim serve: what each reports, beside w
 	@rm -rf bin/live
 	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/source/vllm-0.33.0 python3 tools/live/live.py $(BINARY) $(CLIENTS) bin/live $(STREAMS)
 
+.PHONY: live-sessions
+live-sessions: build ## the sessions of docs/live.md once more, with real clients: what the page says is still so
+	tools/live/setup.sh $(CLIENTS)
+	@rm -rf bin/sessions
+	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/source/vllm-0.33.0 python3 tools/live/sessions.py $(BINARY) $(CLIENTS) bin/sessions
+
 SOAK_S ?= 3600
 soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat
 	DECODESIM_SOAK_S=$(SOAK_S) go test ./internal/live/openai -run TestManyStreamsLeaveNothing -timeout 0 -v

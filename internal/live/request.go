@@ -22,7 +22,7 @@ type Ask struct {
 type Samples struct {
 	N       int
 	ended   int
-	longest int32 // output of those that have ended
+	longest int32 // in tokens
 }
 
 // Answer is how far the output to a request is. One goroutine reads it while the owner of the fleet writes it: it is a

@@ -19,7 +19,7 @@ const (
 	tokensBuckets  = "1 2 5 10 20 50 100 200 500 1000 2000"
 )
 
-// ofVLLM is what vLLM 0.33.0 exports without being told to (vllm/v1/metrics/loggers.py, from line 527 on): types,
+// ofVLLM is what vLLM 0.33.0 exports by default (vllm/v1/metrics/loggers.py, from line 527 on): types,
 // labels beside engine and model_name, and buckets. vllm:admission_rejections is left out: admission is the scenario's.
 var ofVLLM = map[string]string{
 	"num_requests_running":                  "gauge",
