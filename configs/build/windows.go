@@ -28,6 +28,18 @@ func (b *Built) Windows() metrics.WindowArguments {
 	return a
 }
 
+// ClassWindows returns the windows of each class, which are those of the run, with the SLO of the class.
+func (b *Built) ClassWindows() []metrics.WindowArguments {
+	var all []metrics.WindowArguments
+	for i, c := range b.Classes() {
+		all = append(all, metrics.WindowArguments{
+			Width: sim.Seconds(b.windowS()), Egress: b.Config.Egress, Rules: c.Rules, Limits: b.OwnLimits(i),
+			Attainment: b.AttainmentMin(), Alerts: []metrics.Alert{}, // alerts are of the whole run
+		})
+	}
+	return all
+}
+
 // AttainmentMin returns the share of the requests that must keep the limits on single requests.
 func (b *Built) AttainmentMin() float64 {
 	if x := b.Scenario.SLO.Attainment; x > 0 {

@@ -106,7 +106,7 @@ func (b *build) stage() (err error) {
 var results = []string{
 	"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json", "compare.json", "size.json",
 	"fleet.json", "sweep.json", "sweep.csv", "shard.json", "sensitivity.json",
-	"requests.csv", "timeline.csv", "views.json", "compare.csv", "candidates.csv", "report.html",
+	"requests.csv", "timeline.csv", "timeline_classes.csv", "views.json", "compare.csv", "candidates.csv", "report.html",
 }
 
 func (b *build) refuseResults() error { return refuseResults(b.path) }

@@ -7,7 +7,7 @@ import (
 )
 
 // OverTime is a section of the run over time, in plots with one cursor; false: there is too little of it.
-func OverTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool) {
+func OverTime(samples []metrics.Sample, o *metrics.OverTime, classes []metrics.ClassResult) (page.Section, bool) {
 	if !timed(samples) {
 		return page.Section{}, false
 	}
@@ -28,7 +28,7 @@ func OverTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool
 	section := page.Section{Title: "Over time", Lead: "One cursor for all; drag to zoom, double-click to see all again. " +
 		"Rates are means of an interval, levels its highest."}
 	if o != nil {
-		plots = append(plots, windows(o)...)
+		plots = append(append(plots, windows(o)...), classWindows(classes)...)
 		if sentence := report.OverTimeSentence(o); sentence != "" {
 			section.Lead = sentence + ". " + section.Lead
 		}
@@ -141,6 +141,35 @@ func windows(o *metrics.OverTime) []page.Plot {
 		return p
 	}
 	return []page.Plot{of("TTFT", ttftOf), of("ITL", itlOf)}
+}
+
+// classWindows are the SLO attainment and the TTFT of each class by window, where there are several.
+func classWindows(all []metrics.ClassResult) []page.Plot {
+	var within, ttft []page.Curve
+	for i := range all {
+		c := &all[i]
+		if c.OverTime == nil || len(all) < 2 || len(c.OverTime.Windows) < 2 {
+			return nil
+		}
+		ttft = append(ttft, p99ByWindow(c.Name, c.OverTime, ttftOf))
+		curve := window(c.Name, c.OverTime, func(w *metrics.WindowResult) (float64, bool) {
+			if w.Attainment == nil {
+				return 0, false
+			}
+			return *w.Attainment, true
+		})
+		if len(curve.Y) > 0 {
+			within = append(within, curve)
+		}
+	}
+	plots := []page.Plot{}
+	if len(within) > 0 {
+		plots = append(plots, over("Requests within the limits of their class, by window", page.Share, within))
+	}
+	if len(ttft) > 0 {
+		plots = append(plots, over("TTFT p99 of classes by window", page.Seconds, ttft))
+	}
+	return plots
 }
 
 // windowLatency is one of the latencies of a window.

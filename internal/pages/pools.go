@@ -84,7 +84,7 @@ func requests(s *metrics.Summary) *page.Table {
 
 // classes is a row for each service class.
 func classes(all []metrics.ClassResult) *page.Table {
-	t := &page.Table{Head: []string{"class", "requests", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "p99"}}
+	t := &page.Table{Head: []string{"class", "requests", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "p99", "SLO met"}}
 	for i := range all {
 		c, at := &all[i], fmt.Sprintf("classes[%d].", i)
 		row := page.Row{Cells: []page.Cell{page.Words(c.Name),
@@ -94,6 +94,11 @@ func classes(all []metrics.ClassResult) *page.Table {
 			*metrics.Quantiles
 		}{{"ttft_s", &c.Latency.TTFT}, {"itl_s", &c.Latency.ITL}, {"tpot_s", &c.Latency.TPOT}} {
 			row.Cells = append(row.Cells, seconds(at+"latency."+q.key+".p50", q.P50), seconds(at+"latency."+q.key+".p99", q.P99))
+		}
+		if o := c.SLO; o != nil {
+			row.Cells = append(row.Cells, page.Number(text.Percent(o.Attainment), at+"slo.attainment", o.Attainment))
+		} else {
+			row.Cells = append(row.Cells, page.Words("–"))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -32,7 +32,7 @@ func (r *Run) Page() *page.Page {
 	add(r.latencies(), true)
 	add(Warnings(s.Warnings), len(s.Warnings) > 0)
 	add(Parts(s, "", r.Chunks))
-	add(OverTime(r.Timeline, s.OverTime))
+	add(OverTime(r.Timeline, s.OverTime, s.Classes))
 	add(r.deployment(), true)
 	add(money(s))
 	add(Accuracy(s.Expected), true)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -47,4 +48,37 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 	single := text.NewPage(false)
 	classes(single, &metrics.Summary{Classes: s.Classes[:1]})
 	assert.Empty(t, single.String(), "one class is the whole run")
+}
+
+// TestTheSLOOfAClassByTime: shares of requests where there are limits on them, windows where there are percentiles only.
+func TestTheSLOOfAClassByTime(t *testing.T) {
+	batch := byWindow(600, "++++.-++++")
+	for i := range batch.Windows {
+		batch.Windows[i].Attainment = nil
+	}
+	chat := byWindow(600, "+--+++++++")
+	*chat.Windows[1].Attainment = 0
+	all := []metrics.ClassResult{{Name: "chat", OverTime: chat}, {Name: "free", OverTime: &metrics.OverTime{}},
+		{Name: "batch", OverTime: batch}}
+	out := text.NewPage(false)
+	classesOverTime(out, all)
+	assert.Equal(t, strings.Join([]string{
+		"SLO met from          chat          batch",
+		"0:00 to 20:00       37.5 %            met",
+		"20:00 to 40:00      75.0 %            met",
+		"40:00 to 1:00:00    75.0 %  0 of 1 window",
+		"1:00:00 to 1:20:00  75.0 %            met",
+		"1:20:00 to 1:40:00  75.0 %            met",
+		"chat: SLO broken from 10:00 to 30:00 (windows of 10 min)",
+		"batch: SLO broken from 50:00 to 1:00:00 (windows of 10 min)", "", "",
+	}, "\n"), out.String())
+	var csv strings.Builder
+	require.NoError(t, WriteClassTimeline(&csv, all))
+	lines := strings.Split(csv.String(), "\n")
+	assert.Len(t, lines, 1+10+10+1)
+	assert.True(t, strings.HasPrefix(lines[0], "class,from_s,to_s,arrived,"))
+	assert.True(t, strings.HasSuffix(lines[0], ",attainment,slo_met,missed"))
+	assert.True(t, strings.HasPrefix(lines[2], "chat,600,1200,9,8,0,0,9,0.1,0.2,0.3,1.4,"), lines[2])
+	assert.True(t, strings.HasSuffix(lines[2], ",0,false,ttft p95 <= 1s; itl p95 <= 50ms"), lines[2])
+	assert.True(t, strings.HasPrefix(lines[11], "batch,0,600,"), lines[11])
 }

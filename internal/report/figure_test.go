@@ -12,7 +12,7 @@ import (
 func TestFiguresKeepTheHouseRules(t *testing.T) {
 	line := func(name string, samples []metrics.Sample) plottest.Drawing {
 		return plottest.Drawing{Name: name, Caption: caption().String(), Draw: func() (plot.Figure, error) {
-			return Timeline(caption(), samples, nil)
+			return Timeline(caption(), samples, nil, nil)
 		}}
 	}
 	judged := byWindow(60, "++---.-++")
@@ -21,7 +21,9 @@ func TestFiguresKeepTheHouseRules(t *testing.T) {
 		{Rule: "90% of requests: ttft <= 500ms and tpot <= 40ms", OverS: 300, Fired: []metrics.Firing{{AtS: 240}}},
 	}
 	windows := plottest.Drawing{Name: "timeline-windows", Caption: caption().String(),
-		Draw: func() (plot.Figure, error) { return Timeline(caption(), timeline(900, 600*sim.Millisecond), judged) }}
+		Draw: func() (plot.Figure, error) {
+			return Timeline(caption(), timeline(900, 600*sim.Millisecond), judged, classesByWindow())
+		}}
 	parts := func(name string, s *metrics.Summary) plottest.Drawing {
 		return plottest.Drawing{Name: name, Caption: caption().String(), Draw: func() (plot.Figure, error) {
 			return GapParts(caption(), s)
@@ -45,4 +47,15 @@ func everyPart() *metrics.Summary {
 		Copying: 1, Pipeline: 1, Queueing: 1,
 		Recomputing: 1, KVTransfer: 1}
 	return withTail(all, metrics.TailShare{Preempted: 1})
+}
+
+// classesByWindow are two classes, of which one fares worse.
+func classesByWindow() []metrics.ClassResult {
+	chat := byWindow(60, "++---.-++")
+	for i := range chat.Windows {
+		if x := chat.Windows[i].Attainment; x != nil {
+			*x = 1 - float64(i%4)/5
+		}
+	}
+	return []metrics.ClassResult{{Name: "chat", OverTime: chat}, {Name: "batch", OverTime: byWindow(60, "++++.++++")}}
 }

@@ -37,6 +37,9 @@ func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
 	}
 	gaps(t, s)
 	classes(t, s)
+	if len(s.Classes) > 1 {
+		classesOverTime(t, s.Classes)
+	}
 	positions(t, s)
 	sections(t, s)
 	for _, warning := range s.Warnings {

@@ -34,8 +34,9 @@ type rowLine struct {
 // and, where they come and go, replicas; below them latencies by window, and alerts that fired. Where the SLO was
 // broken the ground is tinted. Rates are means over an interval between samples; levels are the highest of the
 // interval. o may be nil: nothing was recorded by window.
-func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (plot.Figure, error) {
-	height := (6.2 + vg.Length(1.25*vg.Length(extraRows(samples)+len(windowRows(o, 1))))) * vg.Inch
+func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime,
+	classes []metrics.ClassResult) (plot.Figure, error) {
+	height := (6.2 + vg.Length(1.25*vg.Length(extraRows(samples)+len(windowRows(o, classes, 1))))) * vg.Inch
 	return plot.Render(height, func(s *plot.Sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 			s.Header("Timeline", c)
@@ -50,7 +51,7 @@ func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (pl
 		start, end := intervals[0].At.Seconds(), samples[len(samples)-1].At.Seconds()
 		u := text.ClockUnit(end)
 		x := plot.Linear(start/u.Size, end/u.Size, 8, text.Short)
-		all := append(rows(intervals, u.Size), windowRows(o, u.Size)...)
+		all := append(rows(intervals, u.Size), windowRows(o, classes, u.Size)...)
 		place := plot.Place(top)
 		bottom := place.Min.Y
 		pitch := (top - bottom) / vg.Length(len(all))

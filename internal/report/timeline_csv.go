@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -27,18 +26,7 @@ func WriteTimeline(w io.Writer, o *metrics.OverTime, samples []metrics.Sample) e
 	}
 	for i := range o.Windows {
 		x := &o.Windows[i]
-		chunks := x.ITL
-		if x.ITLChunk != nil {
-			chunks = *x.ITLChunk
-		}
-		line := []string{number(x.FromS), number(x.ToS), count(x.Arrived), count(x.Completed), count(x.Unserved),
-			count(x.Waiting)}
-		for _, q := range []metrics.WindowLatency{x.TTFT, x.ITL, chunks} {
-			line = append(line, percentiles(&q)...)
-		}
-		line = append(line, share(x.Attainment), truth(x.Met), strings.Join(x.Missed, "; "))
-		line = append(line, levelsWithin(samples, x.FromS, x.ToS)...)
-		if err := c.Write(line); err != nil {
+		if err := c.Write(append(windowCells(x), levelsWithin(samples, x.FromS, x.ToS)...)); err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// windowRows are TTFT and ITL by window and, if any fired, the alerts.
-func windowRows(o *metrics.OverTime, unitS float64) []row {
+// windowRows are TTFT and ITL by window, what became of the SLO and those of classes and, if any fired, the alerts.
+func windowRows(o *metrics.OverTime, classes []metrics.ClassResult, unitS float64) []row {
 	if o == nil || len(o.Windows) < 2 {
 		return nil
 	}
@@ -30,6 +30,11 @@ func windowRows(o *metrics.OverTime, unitS float64) []row {
 	}
 	if within, below := attainmentRow(o, unitS); below {
 		rows = append(rows, within)
+	}
+	if len(classes) > 1 {
+		if by, ok := classRow(classes, unitS); ok {
+			rows = append(rows, by)
+		}
 	}
 	if fired(o) > 0 {
 		rows = append(rows, alertRow(o, unitS))

@@ -41,6 +41,13 @@ func WriteFiles(ctx context.Context, dir *output.Dir, b *build.Built, r *Result)
 			})
 		})
 	}
+	if len(r.Summary.Classes) > 0 && r.Summary.Classes[0].OverTime != nil {
+		steps = append(steps, func() error {
+			return dir.WriteFile("timeline_classes.csv", func(w io.Writer) error {
+				return report.WriteClassTimeline(w, r.Summary.Classes)
+			})
+		})
+	}
 	steps = append(steps, figureFiles(dir, b, r)...)
 	steps = append(steps, pageFile(dir, b, r, scenario))
 	steps = append(steps, viewFiles(dir, b, r)...)
@@ -102,7 +109,7 @@ func figures(b *build.Built, r *Result) []figure {
 		{"itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[0]) }},
 		{"ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[1]) }},
 		{"timeline", func() (plot.Figure, error) {
-			return report.Timeline(caption, r.Timeline, r.Summary.OverTime)
+			return report.Timeline(caption, r.Timeline, r.Summary.OverTime, r.Summary.Classes)
 		}},
 	}
 	if r.Recorder.Attribution != nil {

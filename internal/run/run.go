@@ -149,6 +149,7 @@ func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m.SeparateClasses(b.Classes())
 	if b.Scenario.Output.OverTime {
 		m.Windows = metrics.NewWindows(b.Windows())
+		m.WindowClasses(b.ClassWindows())
 	}
 	if b.Scenario.Output.Attribution {
 		m.Attribution = new(metrics.Attribution)

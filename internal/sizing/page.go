@@ -56,7 +56,7 @@ func (s *Sizing) show(b *build.Built, r *run.Result) {
 		}
 	}
 	add(pages.Parts(r.Summary, "replay.", ""))
-	add(pages.OverTime(r.Timeline, r.Summary.OverTime))
+	add(pages.OverTime(r.Timeline, r.Summary.OverTime, r.Summary.Classes))
 	add(pages.Assumed(b), true)
 }
 

@@ -35,6 +35,17 @@ func (f *Full) SeparateClasses(classes []Class) {
 	}
 }
 
+// WindowClasses records each class by window of time, too. There is one WindowArguments for each class.
+func (f *Full) WindowClasses(of []WindowArguments) {
+	for i := range f.classes {
+		k := &f.classes[i]
+		k.Windows = NewWindows(of[i])
+		if k.Stream != nil {
+			k.Stream.Windows = k.Windows
+		}
+	}
+}
+
 // done records the end of r.
 func (k *byClass) done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	k.Recorder.Done(r, at, o)
@@ -44,15 +55,21 @@ func (k *byClass) done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	k.tokens.Output += int64(r.Emitted)
 }
 
-// classResults returns the results by class of a run that lasted so long.
-func (f *Full) classResults(durationS float64) []ClassResult {
+// classResults returns the results by class of a run that lasted so long and ended at an instant.
+func (f *Full) classResults(durationS float64, end sim.Time) []ClassResult {
 	var results []ClassResult
 	for i := range f.classes {
 		k := &f.classes[i]
-		results = append(results, ClassResult{
+		k.Gather()
+		r := ClassResult{
 			Name: k.name, Requests: k.requests(k.preemptions), Tokens: k.tokens, Latency: k.latency(),
 			SLO: k.slo(durationS), Rules: k.Verdicts(), Tasks: k.tasks(),
-		})
+		}
+		if k.Windows != nil && f.Windows != nil {
+			k.Windows.align(f.Windows)
+			r.OverTime = k.Windows.Results(end)
+		}
+		results = append(results, r)
 	}
 	return results
 }

@@ -54,7 +54,7 @@ func (f *Full) Summary(d Description) *Summary {
 		steps := f.StepGaps().Quantiles()
 		f.Attribution.fit(s.Gaps, &steps)
 	}
-	s.SLO, s.Rules, s.Classes = f.slo(s.DurationS), f.Verdicts(), f.classResults(s.DurationS)
+	s.SLO, s.Rules, s.Classes = f.slo(s.DurationS), f.Verdicts(), f.classResults(s.DurationS, c.Now())
 	if f.Windows != nil {
 		s.OverTime = f.Windows.Results(c.Now())
 	}

@@ -130,6 +130,8 @@ type ClassResult struct {
 	Rules    []Verdict `json:"slo_rules,omitempty"`
 
 	Tasks *TaskResult `json:"tasks,omitempty"` // absent without agents
+
+	OverTime *OverTime `json:"over_time,omitempty"` // in the windows of the whole run; absent where it has none
 }
 
 // Bound compares the steps with the least time the data sheet allows, both weighted by tokens.

@@ -154,6 +154,16 @@ func (w *Windows) merge(o *Windows) {
 	w.now = -1
 }
 
+// align gives w the windows of o, which has recorded all that w has.
+func (w *Windows) align(o *Windows) {
+	for w.width < o.width {
+		w.double()
+	}
+	for len(w.list) < len(o.list) {
+		w.list = append(w.list, window{})
+	}
+}
+
 func (x *window) merge(o *window) {
 	for i := range x.of {
 		x.of[i].merge(&o.of[i])
