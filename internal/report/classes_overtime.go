@@ -53,8 +53,8 @@ func Judged(all []metrics.ClassResult) (judged []*metrics.ClassResult) {
 	return judged
 }
 
-// metWithin is the share of the requests that ended in some windows and were good or, where an SLO has percentiles only,
-// in how many of the windows it was met.
+// metWithin is the share of good ones among the requests that ended in some windows or, where an SLO has percentiles
+// only, in how many of the windows it was met.
 func metWithin(windows []metrics.WindowResult) string {
 	good, all, met, judged := 0.0, int64(0), int64(0), int64(0)
 	for i := range windows {

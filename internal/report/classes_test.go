@@ -50,7 +50,7 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 	assert.Empty(t, single.String(), "one class is the whole run")
 }
 
-// TestTheSLOOfAClassByTime: shares of requests where there are limits on them, windows where there are percentiles only.
+// TestTheSLOOfAClassByTime: shares of requests with limits on them, windows with percentiles only.
 func TestTheSLOOfAClassByTime(t *testing.T) {
 	batch := byWindow(600, "++++.-++++")
 	for i := range batch.Windows {
