@@ -139,6 +139,11 @@
     return { data, tables };
   }
 
+  // Ticks of a clock are where people look at one.
+  const clockSteps = [.001, .01, .1, 1].flatMap((s) => [s, 2 * s, 5 * s]).concat(
+    [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200],
+    [1, 10, 100, 1000].flatMap((days) => [86400 * days, 2 * 86400 * days, 5 * 86400 * days]));
+
   function draw(plot, mount, logX, logY) {
     const ink = colour("soft"), grid = colour("line"), ground = colour("ground");
     const { data, tables } = table(plot, logX, logY);
@@ -168,13 +173,13 @@
     const cursor = { dataIdx: nearest(step), points: { size: 7 }, focus: { prox: plot.curves.length > 2 ? 24 : -1 } };
     if (plot.sync) cursor.sync = { key: plot.sync, scales: ["x", null] };
     return new uPlot({
-      width: mount.clientWidth, height: plot.low ? 150 : 260, padding: [8, 12, 0, 0], focus: { alpha: 0.35 }, cursor, series,
+      width: mount.clientWidth, height: plot.low ? 150 : 260, padding: [8, plot.x.kind === "clock" ? 30 : 12, 0, 0], focus: { alpha: 0.35 }, cursor, series,
       legend: { markers: { width: 0, fill: (u, i) => colour("c" + ((i - 1) % 8 + 1)) } },
       scales: {
         x: { time: false, distr: logX ? 3 : 1, range: range(plot.x, limitsOn("x"), logX, false) },
         y: { distr: logY ? 3 : 1, range: range(plot.y, limitsOn("y"), logY, true) },
       },
-      axes: [axis(plot.x, { space: 62, label: plot.low ? undefined : plot.x.name, labelSize: 20, size: 26 }),
+      axes: [axis(plot.x, { space: 62, incrs: plot.x.kind === "clock" ? clockSteps : undefined, label: plot.low ? undefined : plot.x.name, labelSize: 20, size: 26 }),
         axis(plot.y, { space: 32, size: (u, values) => 16 + 6.6 * Math.max(3, ...(values || []).map((v) => v ? v.length : 0)) })],
       hooks: { drawClear: [drawBands(plot, colour("band"))], draw: [drawLimits(plot, colour("bad"), marks)] },
     }, data, mount);
