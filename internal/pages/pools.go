@@ -84,7 +84,8 @@ func requests(s *metrics.Summary) *page.Table {
 
 // classes is a row for each service class.
 func classes(all []metrics.ClassResult) *page.Table {
-	t := &page.Table{Head: []string{"class", "requests", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "p99", "SLO met"}}
+	t := &page.Table{Head: []string{"class", "requests", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "p99",
+		"SLO met"}}
 	for i := range all {
 		c, at := &all[i], fmt.Sprintf("classes[%d].", i)
 		row := page.Row{Cells: []page.Cell{page.Words(c.Name),

@@ -56,7 +56,8 @@ func Judged(all []metrics.ClassResult) (judged []*metrics.ClassResult) {
 // metWithin is the share of good ones among the requests that ended in some windows or, where an SLO has percentiles
 // only, in how many of the windows it was met.
 func metWithin(windows []metrics.WindowResult) string {
-	good, all, met, judged := 0.0, int64(0), int64(0), int64(0)
+	good, all := 0.0, int64(0)
+	met, judged := int64(0), int64(0)
 	for i := range windows {
 		w := &windows[i]
 		if w.Attainment != nil {
