@@ -141,7 +141,7 @@ func changed(key string, own, before float64, known bool) string {
 // EfficiencyRef names efficiencies, with constants of the user's own in place of theirs. A name or a path may stand in
 // its place.
 type EfficiencyRef struct {
-	Base      string `yaml:"base,omitempty" about:"name of built-in efficiencies or path to a file of them; null: the engine's"`
+	Base      string `yaml:"base,omitempty" about:"name of built-in efficiencies, NAME@RELEASE of a release before the newest, or path to a file of them; null: the engine's"`
 	Constants `yaml:",inline"`
 }
 

@@ -86,7 +86,10 @@ func (p *Pool) check(c *checker, path string) {
 		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
 	}
 	if p.Efficiency.Base != "" && !catalog.IsEfficiencyPath(p.Efficiency.Base) {
-		c.oneOf(path+".efficiency", p.Efficiency.Base, catalog.EfficiencyNames())
+		c.oneOf(path+".efficiency", catalog.Unreleased(p.Efficiency.Base), catalog.EfficiencyNames())
+		if _, err := catalog.EfficienciesOf(p.Efficiency.Base); err != nil {
+			c.fail(path+".efficiency", "%s", strict.Message(err))
+		}
 	}
 	p.checkTransfer(c, path, &engine)
 }

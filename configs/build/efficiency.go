@@ -34,6 +34,9 @@ func efficiencyOf(s *configs.Scenario, p *configs.Pool, d *hardware.Deployment) 
 	case strings.HasPrefix(e.Source, "prior"):
 		notes = append(notes, fmt.Sprintf("the %s are priors, not calibrated on %s", of, d.GPU.Name))
 	}
+	if stands := all.Stands(name); stands != "" {
+		notes = append(notes, fmt.Sprintf("the %s are those of release %s, the nearest that was measured", of, stands))
+	}
 	if changes := p.Efficiency.Apply(&e); len(changes) > 0 {
 		notes = append(notes, fmt.Sprintf("efficiency as the scenario says: %s", strings.Join(changes, ", ")))
 	}

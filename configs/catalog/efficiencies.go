@@ -14,7 +14,7 @@ import (
 )
 
 // Efficiencies are what serving software achieves, by GPU: measured on some of them, and what is to be expected of
-// their kin and of any other; and by what models differ from that.
+// their kin and of any other; and by what models and older releases differ from that.
 type Efficiencies struct {
 	Name      string              `yaml:"name"`
 	Describes string              `yaml:"describes"`          // which software, and where the numbers come from
@@ -22,6 +22,10 @@ type Efficiencies struct {
 	Families  []FamilyEfficiency  `yaml:"families,omitempty"` // on one of a family, see Family
 	GPUs      []GPUEfficiency     `yaml:"gpus,omitempty"`
 	Models    []ModelEfficiency   `yaml:"models,omitempty"`
+	Release   strict.Release      `yaml:"release,omitempty"`  // that all of it is of, the newest that was measured
+	Releases  []ReleaseEfficiency `yaml:"releases,omitempty"` // those before it, the oldest first
+
+	older []Scale // of the release that was asked for; empty: the newest
 }
 
 // FamilyEfficiency is what is achieved on GPUs of one family.
@@ -50,6 +54,32 @@ type ModelEfficiency struct {
 // of reports whether it is true of a GPU.
 func (m *ModelEfficiency) of(gpu *hardware.GPU) bool {
 	return m.Architecture == "" || m.Architecture == gpu.Architecture
+}
+
+// ReleaseEfficiency is by what the constants under a release differ from those under the newest that was measured:
+// kernels become faster from one to the next.
+type ReleaseEfficiency struct {
+	Release strict.Release `yaml:"release"`
+	Scales  []Scale        `yaml:"scales"`
+}
+
+// known returns the release that stands for a version.
+func (e *Efficiencies) known(version string) strict.Release {
+	var releases []strict.Release
+	for _, r := range e.Releases {
+		releases = append(releases, r.Release)
+	}
+	return ReleaseOf(append(releases, e.Release), version)
+}
+
+// Under returns the efficiencies of the release that stands for a version.
+func (e Efficiencies) Under(version string) Efficiencies {
+	for known, i := e.known(version), 0; i < len(e.Releases); i++ {
+		if e.Releases[i].Release == known {
+			e.older = e.Releases[i].Scales
+		}
+	}
+	return e
 }
 
 // Scale multiplies a constant, by its key; a share stays a share.
@@ -84,11 +114,32 @@ const EfficiencyDir = "engines/efficiencies"
 // EfficiencyNames returns the efficiencies built in.
 func EfficiencyNames() []string { return Names(EfficiencyDir) }
 
-// EfficienciesOf returns the efficiencies built in under a name, as a copy that the caller may change.
+// EfficienciesOf returns the efficiencies built in under a name, as a copy that the caller may change. NAME@VERSION are
+// those of the release that stands for a version.
 func EfficienciesOf(name string) (Efficiencies, error) {
+	name, version, asked := strings.Cut(name, releaseMark)
 	e, err := efficienciesNamed(name)
 	e.GPUs = slices.Clone(e.GPUs)
-	return e, err
+	switch {
+	case err != nil || !asked:
+		return e, err
+	case len(numbers(version)) == 0:
+		return e, fmt.Errorf("efficiency %q: no release %q; expected its number, such as %s@1.2", name+releaseMark+version,
+			version, name)
+	}
+	return e.Under(version), nil
+}
+
+// Stands says which release stands for the one that a name asks for, if that is another; empty: none is asked for, or
+// there is but one.
+func (e *Efficiencies) Stands(name string) string {
+	_, version, asked := strings.Cut(name, releaseMark)
+	known := numbers(string(e.known(version)))
+	own := numbers(version)
+	if !asked || slices.Equal(known, own[:min(len(known), len(own))]) {
+		return ""
+	}
+	return string(e.known(version))
 }
 
 var efficienciesNamed = onEach(EfficiencyDir, readEfficiencies)
@@ -119,9 +170,10 @@ func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Effici
 	achieved, stated = e.on(&g)
 	for i := range e.Models {
 		if m := &e.Models[i]; m.Model == model && m.Weights == weights && m.of(&g) {
-			m.scale(&achieved)
+			scale(&achieved, m.Scales)
 		}
 	}
+	scale(&achieved, e.older)
 	return achieved, stated
 }
 
@@ -134,16 +186,16 @@ func (e *Efficiencies) On(gpu *hardware.GPU, model *llm.Model) (achieved hardwar
 			continue
 		}
 		if known, err := modelNamed(m.Model); err == nil && known.SameShape(model) {
-			m.scale(&achieved)
+			scale(&achieved, m.Scales)
 			break
 		}
 	}
+	scale(&achieved, e.older)
 	return achieved, stated
 }
 
-// scale makes what any model achieves what this one does.
-func (m *ModelEfficiency) scale(achieved *hardware.Efficiency) {
-	for _, s := range m.Scales {
+func scale(achieved *hardware.Efficiency, by []Scale) {
+	for _, s := range by {
 		achieved.Scale(s.Constant, s.Times)
 	}
 }
@@ -237,11 +289,23 @@ func (e *Efficiencies) validate(name string) error {
 		if _, _, ok := Lookup("models", e.Models[i].Model); !ok {
 			return fmt.Errorf("models[%d].model: %w", i, strict.NotFound("model", e.Models[i].Model, ModelNames()))
 		}
-		for j, s := range e.Models[i].Scales {
-			if probe := e.Default; !(s.Times > 0) || !probe.Scale(s.Constant, s.Times) {
-				return fmt.Errorf("models[%d].scales[%d]: %g times %q; expected a positive factor on a constant of efficiencies",
-					i, j, s.Times, s.Constant)
-			}
+		if err := e.checkScales(fmt.Sprintf("models[%d]", i), e.Models[i].Scales); err != nil {
+			return err
+		}
+	}
+	for i := range e.Releases {
+		if err := e.checkScales(fmt.Sprintf("releases[%d]", i), e.Releases[i].Scales); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Efficiencies) checkScales(path string, scales []Scale) error {
+	for j, s := range scales {
+		if probe := e.Default; !(s.Times > 0) || !probe.Scale(s.Constant, s.Times) {
+			return fmt.Errorf("%s.scales[%d]: %g times %q; expected a positive factor on a constant of efficiencies",
+				path, j, s.Times, s.Constant)
 		}
 	}
 	return nil

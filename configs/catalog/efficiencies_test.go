@@ -88,6 +88,59 @@ func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
 		`models[0].scales[0]: 2 times "layers"; expected a positive factor on a constant of efficiencies`)
 }
 
+// Constants are of the newest release, and those before it multiply them; a version that no release is as old as gets
+// the oldest, and one that says no number the newest.
+func TestAReleaseScalesWhatTheNewestAchieves(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	e.Release, e.Releases = "1.10", []ReleaseEfficiency{
+		{Release: "1.1", Scales: []Scale{{Constant: "layer_s", Times: 3}}},
+		{Release: "1.9", Scales: []Scale{{Constant: "layer_s", Times: 2}, {Constant: "compute", Times: 3}}},
+	}
+	require.NoError(t, e.validate("prior"))
+	for version, times := range map[string]float64{"": 1, "nightly": 1, "1.10": 1, "v1.11.0rc2": 1, "2.0": 1,
+		"1.9.3": 2, "1.9": 2, "1.2.0rc6": 3, "1.1.0rc2.post2": 3, "0.9": 3} {
+		under := e.Under(version)
+		achieved, _ := under.For("h100-sxm", "gpt-oss-120b", "mxfp4")
+		assert.InEpsilon(t, times*e.Default.LayerS, achieved.LayerS, 1e-12, version)
+		g, err := GPU("h100-sxm")
+		require.NoError(t, err)
+		on, _ := under.On(&g, &llm.Model{})
+		assert.Equal(t, achieved, on, version)
+	}
+	older := e.Under("1.9")
+	achieved, _ := older.For("h100-sxm", "", "")
+	assert.InDelta(t, 1, achieved.Compute, 0, "a share stays a share")
+	e.Releases[1].Scales[1].Times = 0
+	require.EqualError(t, e.validate("prior"),
+		`releases[1].scales[1]: 0 times "compute"; expected a positive factor on a constant of efficiencies`)
+}
+
+// A name may ask for a release, by its number.
+func TestANameMayAskForARelease(t *testing.T) {
+	assert.Equal(t, "vllm@0.19.0", Released("vllm", "v0.19.0"))
+	assert.Equal(t, "tensorrt-llm@1.2", Released("tensorrt-llm", "1.2.0rc6.post2"))
+	assert.Equal(t, "vllm", Released("vllm", "nightly"))
+	assert.Equal(t, "prior", Unreleased("prior@1.1"))
+	plain, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	asked, err := EfficienciesOf("prior@1.1")
+	require.NoError(t, err)
+	assert.Equal(t, plain, asked, "there is but one")
+	assert.Empty(t, asked.Stands("prior@1.1"))
+	for _, name := range []string{"prior@", "prior@new"} {
+		_, err = EfficienciesOf(name)
+		require.ErrorContains(t, err, "expected its number, such as prior@1.2")
+	}
+	_, err = EfficienciesOf("priors@1.1")
+	require.ErrorContains(t, err, "priors")
+	e := Efficiencies{Release: "1.10", Releases: []ReleaseEfficiency{{Release: "1.9"}}}
+	for name, want := range map[string]string{"x": "", "x@1.10.3": "", "x@1.10": "", "x@1.9": "", "x@1.11": "1.10",
+		"x@1.2": "1.9", "x@1": "1.9", "x@2": "1.10"} {
+		assert.Equal(t, want, e.Stands(name), name)
+	}
+}
+
 // A model runs the kernels of one of its shape, whatever its name and however long its context; another precision and
 // another shape do not.
 func TestAModelOfTheShapeOfAnotherAchievesAsMuch(t *testing.T) {

@@ -93,6 +93,43 @@ func (e *EngineSpec) Known(version string) (known strict.Release) {
 	return known
 }
 
+// ReleaseOf returns which of some releases, the oldest first, stands for a version: the newest that is no newer, or
+// else the oldest; of a version without a number, the newest of all.
+func ReleaseOf(releases []strict.Release, version string) (known strict.Release) {
+	for i, r := range releases {
+		if i == 0 || len(numbers(version)) == 0 || CompareReleases(r, strict.Release(version)) <= 0 {
+			known = r
+		}
+	}
+	return known
+}
+
+// CompareReleases orders releases, the older first.
+func CompareReleases(a, b strict.Release) int {
+	return slices.Compare(numbers(string(a)), numbers(string(b)))
+}
+
+// releaseMark is between the name of efficiencies and the release that they are of.
+const releaseMark = "@"
+
+// Unreleased is the name of efficiencies without the release that it may state.
+func Unreleased(name string) string {
+	name, _, _ = strings.Cut(name, releaseMark)
+	return name
+}
+
+// Released is the name of efficiencies with a version's number, if it has one.
+func Released(name, version string) string {
+	var parts []string
+	for _, n := range numbers(version) {
+		parts = append(parts, strconv.Itoa(n))
+	}
+	if parts == nil {
+		return name
+	}
+	return name + releaseMark + strings.Join(parts, ".")
+}
+
 // numbers returns the numbers at the beginning of a version.
 func numbers(version string) (all []int) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(version, "v"), ".") {

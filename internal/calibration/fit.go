@@ -82,15 +82,16 @@ func (f *Fit) EfficiencyOf(prior hardware.Efficiency, groups ...string) hardware
 	return f.efficiency(prior, at, f.steps)
 }
 
-// Scales returns by what the constants of a group's runs differ from those of the groups before its level, but for what
-// rounds to nothing.
-func (f *Fit) Scales(level int, name string) (out []catalog.Scale) {
-	g := slices.Index(f.Groups, groupName(level, name))
-	for p := range f.Parameters {
-		if g < 0 {
-			break
+// Scales returns by what the constants of a group's runs differ from those of the groups before its level, or of
+// another group of its level, but for what rounds to nothing.
+func (f *Fit) Scales(level int, name, other string) (out []catalog.Scale) {
+	g, from := slices.Index(f.Groups, groupName(level, name)), slices.Index(f.Groups, groupName(level, other))
+	for p, n := 0, len(f.Parameters); g >= 0 && p < n; p++ {
+		step := f.steps[g*n+p]
+		if from >= 0 {
+			step -= f.steps[from*n+p]
 		}
-		times, _ := strconv.ParseFloat(digits(math.Exp(f.steps[g*len(f.Parameters)+p])), 64)
+		times, _ := strconv.ParseFloat(digits(math.Exp(step)), 64)
 		if times != 1 {
 			out = append(out, catalog.Scale{Constant: f.Parameters[p].Name, Times: times})
 		}

@@ -107,13 +107,27 @@ func WriteEfficiencies(w io.Writer, e *catalog.Efficiencies, head string) error 
 		if m.Source != "" {
 			fmt.Fprintf(&b, "    source: %s\n", strconv.Quote(m.Source))
 		}
-		b.WriteString("    scales:\n")
-		for _, s := range m.Scales {
-			fmt.Fprintf(&b, "      - {constant: %s, times: %s}\n", s.Constant, number(s.Times))
+		writeScales(&b, m.Scales)
+	}
+	if e.Release != "" {
+		fmt.Fprintf(&b, "release: %q\n", e.Release)
+	}
+	for i, r := range e.Releases {
+		if i == 0 {
+			b.WriteString("releases:\n")
 		}
+		fmt.Fprintf(&b, "  - release: %q\n", r.Release)
+		writeScales(&b, r.Scales)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writeScales(b *strings.Builder, scales []catalog.Scale) {
+	b.WriteString("    scales:\n")
+	for _, s := range scales {
+		fmt.Fprintf(b, "      - {constant: %s, times: %s}\n", s.Constant, number(s.Times))
+	}
 }
 
 func comment(text string) string {

@@ -68,7 +68,7 @@ func engineOf(p *configs.Pool) string {
 	case catalog.IsEfficiencyPath(p.Efficiency.Base):
 		return ""
 	case p.Efficiency.Base != "":
-		return p.Efficiency.Base
+		return catalog.Unreleased(p.Efficiency.Base)
 	}
 	e, err := catalog.Engine(p.Engine)
 	if err != nil {

@@ -56,7 +56,7 @@ func fitOf(b *build.Built) (catalog.Efficiencies, bool) {
 			name = e.Efficiency
 		}
 	}
-	if b.Replicas[0].Deployment.GPU.Kind != "" || !slices.Contains(catalog.EfficiencyNames(), name) {
+	if b.Replicas[0].Deployment.GPU.Kind != "" || !slices.Contains(catalog.EfficiencyNames(), catalog.Unreleased(name)) {
 		return catalog.Efficiencies{}, false
 	}
 	fit, err := catalog.EfficienciesOf(name)

@@ -43,7 +43,7 @@ func (f *Source) Read() (*measured.File, configs.Options, error) {
 	if err != nil {
 		return nil, above, err
 	}
-	if f.Efficiency != "" && !slices.Contains(catalog.EfficiencyNames(), f.Efficiency) {
+	if f.Efficiency != "" && !slices.Contains(catalog.EfficiencyNames(), catalog.Unreleased(f.Efficiency)) {
 		if _, err := catalog.LoadEfficiency(f.Efficiency); err != nil {
 			return nil, above, err
 		}

@@ -32,7 +32,7 @@ func (a *anchor) replica(sets catalog.Sets) (*build.Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Deployment.Efficiency = sets.On(a.engine, &r.Deployment)
+	r.Deployment.Efficiency = sets.On(&measured.Labels{Engine: a.engine}, &r.Deployment)
 	r.Model = hardware.NewRoofline(r.Deployment, 0)
 	return r, nil
 }

@@ -18,7 +18,7 @@ const occupiedClients = 32
 // occupied simulates the runs whose servers counted how full they were, those with as many clients and requests once.
 func occupied(ctx context.Context, sets catalog.Sets, files []*measured.File) ([]page.Occupied, error) {
 	with := func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
-		return sets.On(run.Labels.Engine, d)
+		return sets.On(&run.Labels, d)
 	}
 	var out []page.Occupied
 	for _, run := range countedRuns(files) {

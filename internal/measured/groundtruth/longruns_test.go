@@ -45,8 +45,8 @@ func TestRequestsOfALongRunUnderAnotherEngineAreScheduledByIt(t *testing.T) {
 	f, err := measuredtest.ReadText(t, longRunLines, "setups.csv", measuredtest.ProfiledTable("backend", "sglang"))
 	require.NoError(t, err)
 	assert.Empty(t, f.Runs[0].Skip)
-	assert.Contains(t, f.Runs[0].Scenario, "    engine: sglang\n    max_running_requests: 256\n    "+
-		"chunked_prefill_size: 8192\n")
+	assert.Contains(t, f.Runs[0].Scenario, "    engine: sglang\n    efficiency: sglang@0.22.0\n"+
+		"    max_running_requests: 256\n    chunked_prefill_size: 8192\n")
 	assert.Contains(t, f.Runs[0].Scenario, "    radix_cache: false\n")
 	for _, row := range f.Runs[0].Rows {
 		assert.Empty(t, row.Values[0].Skip)

@@ -26,6 +26,7 @@ func TestAProfiledRunLeadsWithItsMeansAndKeepsTheRest(t *testing.T) {
 pools:
   - gpu: h200-sxm
     tensor_parallel: 1
+    efficiency: vllm@0.22.0
     version: 0.22
     max_num_seqs: 256
     max_num_batched_tokens: 8192

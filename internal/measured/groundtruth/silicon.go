@@ -96,7 +96,7 @@ func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario,
 
 func siliconLabels(r *datafile.Record) measured.Labels {
 	l := measured.Labels{
-		Source: r.Text("source"), Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"),
+		Source: r.Text("source"), Engine: names.EngineOf(r.Text("backend")), Version: siliconVersion(r),
 		Mode:    strings.ToLower(r.Text("mode")),
 		Quality: r.Text("quality"), Parallel: r.Text("layout"), Load: r.Text("isl") + "/" + r.Text("osl"),
 		Class: r.Text("arch"),
@@ -105,6 +105,25 @@ func siliconLabels(r *datafile.Record) measured.Labels {
 		l.Concurrency = int(c)
 	}
 	return l
+}
+
+// siliconVersion returns the version of the engine of a row. Images of Dynamo say their own in its place: rows of
+// source nvidia_gap on 0.8 say that it holds TensorRT-LLM 1.2; that 0.7 does, and 0.5 holds 1.1, is from memory
+// (unverified). What InferenceX does not name, of November and December 2025, is taken for what it named in October:
+// TensorRT-LLM 1.1 and vLLM 0.10. So is gpt-oss-dev, an image of when that model came out.
+func siliconVersion(r *datafile.Record) string {
+	version, image := r.Text("backend_version"), r.Text("image")
+	_, runtime, dynamo := strings.Cut(image, "/tensorrtllm-runtime:")
+	switch {
+	case dynamo && strings.HasPrefix(version, "0."):
+		if strings.HasPrefix(runtime, "0.5.") {
+			return "1.1"
+		}
+		return "1.2"
+	case version == "" && r.Text("measured_date") < "2026" || version == "gpt-oss-dev":
+		return map[string]string{"tensorrt-llm": "1.1", "vllm": "0.10"}[names.EngineOf(r.Text("backend"))]
+	}
+	return version
 }
 
 // siliconSkip says why a row is not simulated, whatever it was run on.

@@ -29,13 +29,14 @@ func poolOf(t *testing.T, text string) string {
 
 func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
 	for _, c := range []struct{ backend, script, pool string }{
-		{"sglang", "sg", "sglang\nchunked_prefill_size: 8192\nmax_prefill_tokens: 16384\nmax_running_requests: " +
-			"1\nmem_fraction_static: 0.82\nradix_cache: false\n"},
-		{"sglang", "sg-odd", "sglang\nmem_fraction_static: 0.95\n"},
-		{"sglang", "", "sglang\n"},
-		{"trtllm", "trt", "tensorrt-llm\nmax_num_tokens: 20000\nfree_gpu_memory_fraction: 0.8\nenable_block_reuse: false\n"},
-		{"trtllm", "trt-odd", "tensorrt-llm\nmax_num_tokens: 1001\n"},
-		{"trtllm", "", "tensorrt-llm\nmax_num_tokens: 1001\n"},
+		{"sglang", "sg", "sglang\nefficiency: sglang@0.19.0\nchunked_prefill_size: 8192\nmax_prefill_tokens: 16384\n" +
+			"max_running_requests: 1\nmem_fraction_static: 0.82\nradix_cache: false\n"},
+		{"sglang", "sg-odd", "sglang\nefficiency: sglang@0.19.0\nmem_fraction_static: 0.95\n"},
+		{"sglang", "", "sglang\nefficiency: sglang@0.19.0\n"},
+		{"trtllm", "trt", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 20000\n" +
+			"free_gpu_memory_fraction: 0.8\nenable_block_reuse: false\n"},
+		{"trtllm", "trt-odd", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 1001\n"},
+		{"trtllm", "", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 1001\n"},
 	} {
 		f, err := measuredtest.ReadText(t, siliconTable("backend", c.backend, "engine_args_id", c.script), "engine_args.json",
 			otherScripts)

@@ -44,6 +44,7 @@ pools:
     data_parallel: 8
     expert_parallel: true
     engine: tensorrt-llm
+    efficiency: tensorrt-llm@0.8.1
     kv_transfer: pull
     first_token: decode
     kv_link: nic
@@ -54,6 +55,7 @@ pools:
     replicas: 3
     tensor_parallel: 8
     engine: tensorrt-llm
+    efficiency: tensorrt-llm@0.8.1
     max_num_tokens: 8192
     max_batch_size: 1024
 router: round-robin

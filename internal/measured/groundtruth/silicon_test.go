@@ -17,7 +17,8 @@ func siliconTable(edits ...string) string {
 	return measuredtest.TableOf([]string{
 		"id", "a", "quality", "A", "source", "inferencex", "model", "openai/gpt-oss-120b", "arch", "moe", "system",
 		"h200_sxm",
-		"backend", "vllm", "backend_version", "0.19.0", "precision", "fp4", "gemm_quant", "", "mode", "agg", "isl", "1000",
+		"backend", "vllm", "backend_version", "0.19.0", "image", "", "measured_date", "",
+		"precision", "fp4", "gemm_quant", "", "mode", "agg", "isl", "1000",
 		"osl", "500",
 		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "tp4-ep4-dp1", "layout_confidence",
 		"high",
@@ -28,6 +29,27 @@ func siliconTable(edits ...string) string {
 
 const siliconScripts = `[{"engine_args_id": "s", "flags": {"max_num_batched_tokens": "\"$((ISL * 2 ))\"", "max_num_seqs": "$CONC",
   "gpu_mem": "0.90", "kv_cache_dtype": "fp8_e4m3"}}, {"engine_args_id": "odd", "flags": {"max_num_seqs": "$SEQS | 512", "kv_cache_dtype": "auto"}}]`
+
+// TestTheVersionIsTheEngines: an image of Dynamo says its own, and rows before 2026 may say none.
+func TestTheVersionIsTheEngines(t *testing.T) {
+	const runtime = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:"
+	for _, c := range []struct{ backend, version, image, date, want string }{
+		{"trtllm", "1.2.0rc6.post2", "nvcr.io/nvidia/tensorrt-llm/release:1.2.0rc6.post2", "2026-02-01", "1.2.0rc6.post2"},
+		{"trtllm", "0.8.1.post1", runtime + "0.8.1.post1", "2026-01-20", "1.2"},
+		{"trtllm", "0.5.1-rc0.pre3", runtime + "0.5.1-rc0.pre3", "2025-12-02", "1.1"},
+		{"trtllm", "1.3.0rc1", runtime + "0.9.0", "2026-03-01", "1.3.0rc1"},
+		{"trtllm", "", "", "2025-11-20", "1.1"},
+		{"trtllm", "", "", "2026-04-20", ""},
+		{"trtllm", "gpt-oss-dev", "nvcr.io/nvidia/tensorrt-llm/release:gpt-oss-dev", "2025-12-02", "1.1"},
+		{"vllm", "", "", "2025-11-20", "0.10"},
+		{"sglang", "", "", "2025-11-20", ""},
+	} {
+		f, err := measuredtest.ReadText(t, siliconTable("backend", c.backend, "backend_version", c.version, "image", c.image,
+			"measured_date", c.date), "engine_args.json", siliconScripts)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, f.Runs[0].Labels.Version, c)
+	}
+}
 
 func TestASweepIsSimulatedAsItsRowAndItsScriptSay(t *testing.T) {
 	f, err := measuredtest.ReadText(t, siliconTable(), "engine_args.json", siliconScripts)
@@ -47,6 +69,7 @@ pools:
     tensor_parallel: 1
     data_parallel: 4
     expert_parallel: true
+    efficiency: vllm@0.19.0
     version: 0.22
     max_num_batched_tokens: 2000
     max_num_seqs: 4
@@ -73,6 +96,7 @@ const withoutScript = `model: gpt-oss-120b
 pools:
   - gpu: h200-sxm
     tensor_parallel: 4
+    efficiency: vllm@0.19.0
     version: 0.22
 workload:
   closed_loop: {concurrency: 4}

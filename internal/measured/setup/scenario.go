@@ -107,6 +107,9 @@ func (s *Scenario) writePool(line func(format string, args ...any), version stri
 	} else if s.Engine == measured.EagerStack {
 		line("    efficiency: %s", measured.EagerStack)
 	}
+	if name := catalog.Released(s.Engine, version); name != s.Engine && slices.Contains(names.EnginesModelled, s.Engine) {
+		line("    efficiency: %s", name)
+	}
 	if release := s.release(version); release != "" {
 		line("    version: %s", release)
 	}

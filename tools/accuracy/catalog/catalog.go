@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -16,12 +17,13 @@ import (
 )
 
 // Catalog is one fit for all engines, GPUs and models: what all of an era have in common, what an engine adds to it,
-// what a family of GPUs and a GPU of it add under that engine, and what a model in a precision does.
+// what a family of GPUs and a GPU of it add under that engine, and what a model in a precision and a release do.
 type Catalog struct {
 	*calibration.Fit
 	Skipped []string // of each run given, why it was not fitted to; empty: it was
 
-	prior hardware.Efficiency
+	prior    hardware.Efficiency
+	releases releases
 }
 
 // catalogStiffness weighs the prior against runs whose deployments err by about 15 % each. A tenth or three tenths of
@@ -31,7 +33,7 @@ const catalogStiffness = 0.1
 // stiffer is by what its levels are stiffer. Which kernels an engine has for the shapes of a model is in every constant
 // of a deployment of the model, and two or three deployments say little of which: at once, thrice and nine times the
 // stiffness of the others, thrice predicts best what was left out.
-func stiffer() []float64 { return []float64{1, 1, 1, 1, 3} }
+func stiffer() []float64 { return []float64{1, 1, 1, 1, 3, 1} }
 
 // FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
 func FitCatalog(ctx context.Context, files []*measured.File, progress func(round, done int)) (*Catalog, error) {
@@ -52,8 +54,9 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 	if err != nil {
 		return nil, err
 	}
-	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: levels, Prior: &prior.Default, Choose: choose,
-		Stiffness: catalogStiffness, Stiffer: stiffer(), Even: true,
+	known := releasesOf(runs)
+	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: known.levels, Prior: &prior.Default,
+		Choose: choose, Stiffness: catalogStiffness, Stiffer: stiffer(), Even: true,
 		Weigh: steps.weigh}
 	change(&p)
 	f, skipped, err := p.To(ctx, runs)
@@ -63,7 +66,7 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 	if f == nil {
 		return nil, fmt.Errorf("none of the %d runs can be fitted to, such as %q: %s", len(runs), runs[0].ID, skipped[0])
 	}
-	return &Catalog{f, skipped, *p.Prior}, nil
+	return &Catalog{f, skipped, *p.Prior, known}, nil
 }
 
 // choose sets how much of the busiest GPU's experts layers wait for, by errors of deployments left out of the fit: all
@@ -89,13 +92,17 @@ func Unfittable(l *measured.Labels) string {
 }
 
 // levels names the groups of a run: from all runs of its era to those of its GPU under its engine, and across GPUs the
-// runs of its model in its precision.
-func levels(l *measured.Labels) []string {
+// runs of its model in its precision and those of its release.
+func (k releases) levels(l *measured.Labels) []string {
 	g := groups(l.Engine, l.GPU)
 	if l.Engine == measured.EagerStack {
 		return g // a host that decides every step has no kernels of a model's own
 	}
-	return append(g, modelGroup(l.Engine, l.Model, l.Precision))
+	g = append(g, modelGroup(l.Engine, l.Model, l.Precision))
+	if len(k[l.Engine]) > 1 {
+		g = append(g, releaseGroup(l.Engine, catalog.ReleaseOf(k[l.Engine], l.Version)))
+	}
+	return g
 }
 
 func modelGroup(engine, model, precision string) string {
@@ -135,9 +142,23 @@ func (c *Catalog) Efficiencies() []catalog.Efficiencies {
 		}
 		set.Families = c.families(engine)
 		set.Models = c.models(engine)
+		set.Release, set.Releases = c.older(engine)
 		sets = append(sets, set)
 	}
 	return sets
+}
+
+// older returns the newest release of an engine, and by what those before it differ.
+func (c *Catalog) older(engine string) (newest strict.Release, older []catalog.ReleaseEfficiency) {
+	all := c.releases[engine]
+	if len(all) < 2 {
+		return "", nil
+	}
+	for _, r := range all[:len(all)-1] {
+		scales := c.Scales(releaseLevel, releaseGroup(engine, r), c.releases.newest(engine))
+		older = append(older, catalog.ReleaseEfficiency{Release: r, Scales: scales})
+	}
+	return all[len(all)-1], older
 }
 
 // families returns what the GPUs of each family have in common under an engine.
@@ -162,16 +183,17 @@ func (c *Catalog) models(engine string) []catalog.ModelEfficiency {
 	}) {
 		m := catalog.ModelEfficiency{}
 		m.Model, m.Weights, _ = strings.Cut(of, " ")
-		m.Scales = c.Scales(modelLevel, modelGroup(engine, m.Model, m.Weights))
+		m.Scales = c.Scales(modelLevel, modelGroup(engine, m.Model, m.Weights), "")
 		out = append(out, m)
 	}
 	return append(out, fromKernels(engine, out)...)
 }
 
-// The places of the family and of the model among levels.
+// The places of the family, of the model and of the release among levels.
 const (
-	familyLevel = 2
-	modelLevel  = 4
+	familyLevel  = 2
+	modelLevel   = 4
+	releaseLevel = 5
 )
 
 func gpuOf(l *measured.Labels, engine string) string {
@@ -209,8 +231,10 @@ func describe(engine string, versions int) string {
 	return fmt.Sprintf("%s, %d versions of 2025 and 2026", engine, versions)
 }
 
-// entry is the efficiency of groups under an engine, from those of an era on, with the fit it came from.
+// entry is the efficiency of groups under an engine, from those of an era on, and under its newest release, with the
+// fit it came from.
 func (c *Catalog) entry(engine string, groups []string, of func(*measured.Labels) bool) hardware.Efficiency {
+	groups = slices.Concat(groups, make([]string, releaseLevel-len(groups)), []string{c.releases.newest(engine)})
 	e := calibration.Rounded(c.EfficiencyOf(choose(c.prior, engine), groups...))
 	e.Source = c.source(of)
 	return e

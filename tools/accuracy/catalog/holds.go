@@ -72,7 +72,7 @@ func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 func (c *Catalog) inSample() calibration.Efficiencies {
 	with, sets := calibration.Efficiencies{}, Sets(c.Efficiencies())
 	for _, r := range c.Runs {
-		with[r.Run] = sets.On(r.Run.Labels.Engine, &r.Deployment)
+		with[r.Run] = sets.On(&r.Run.Labels, &r.Deployment)
 	}
 	return with
 }
@@ -173,15 +173,10 @@ func spread(runs []*calibration.Run) []*calibration.Run {
 // Sets is what is built in: efficiencies by engine, and in them by GPU and by model.
 type Sets []catalog.Efficiencies
 
-// For returns what is built in for a model in a precision on a GPU under an engine.
-func (s Sets) For(engine, gpu, model, precision string) hardware.Efficiency {
-	e, _ := s.under(engine).For(gpu, model, precision)
-	return e
-}
-
-// On returns what is built in for a deployment under an engine.
-func (s Sets) On(engine string, d *hardware.Deployment) hardware.Efficiency {
-	e, _ := s.under(engine).On(&d.GPU, &d.Model)
+// On returns what is built in for a deployment under the engine and the version that labels say.
+func (s Sets) On(l *measured.Labels, d *hardware.Deployment) hardware.Efficiency {
+	set := s.under(l.Engine).Under(l.Version)
+	e, _ := set.On(&d.GPU, &d.Model)
 	return e
 }
 
@@ -201,7 +196,7 @@ const unknownEngine = "global"
 // Predict simulates runs under what is built in, whatever they were fitted to.
 func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]validation.Prediction, error) {
 	return validation.Predict(ctx, runs, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
-		return s.On(run.Labels.Engine, d)
+		return s.On(&run.Labels, d)
 	}, nil)
 }
 
@@ -209,7 +204,9 @@ func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]validation.Pr
 // does. Nil: it cannot be fitted to.
 func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]validation.Prediction, error) {
 	l := &run.Labels
-	e, ok, err := calibration.OwnRun(ctx, run, s.For(l.Engine, l.GPU, l.Model, l.Precision))
+	set := s.under(l.Engine).Under(l.Version)
+	from, _ := set.For(l.GPU, l.Model, l.Precision)
+	e, ok, err := calibration.OwnRun(ctx, run, from)
 	if err != nil || !ok {
 		return nil, err
 	}

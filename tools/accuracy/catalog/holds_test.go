@@ -52,9 +52,10 @@ func TestAnUnknownEngineGetsWhatAllHaveInCommon(t *testing.T) {
 	on.Efficiency.Bandwidth = .3
 	sets := Sets{set("global", .1), set("vllm", .2, on)}
 	for want, of := range map[float64][2]string{.1: {"other", "h100-sxm"}, .2: {"vllm", "l4"}, .3: {"vllm", "h100-sxm"}} {
-		assert.InDelta(t, want, sets.For(of[0], of[1], "", "").Bandwidth, 0)
+		d := &hardware.Deployment{GPU: hardware.GPU{Name: of[1]}}
+		assert.InDelta(t, want, sets.On(&measured.Labels{Engine: of[0]}, d).Bandwidth, 0)
 	}
-	assert.Panics(t, func() { sets[1:].For("other", "l4", "", "") })
+	assert.Panics(t, func() { sets[1:].On(&measured.Labels{Engine: "other"}, &hardware.Deployment{}) })
 }
 
 // sweeps are two closed-loop deployments, of twelve runs and of three, and an open loop.
@@ -132,7 +133,8 @@ func TestTheStacksOf2023SayNothingOfToday(t *testing.T) {
 		c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}, {Runs: old}}, nil)
 		require.NoError(t, err)
 		sets := Sets(c.Efficiencies())
-		return sets.For("another", "l4", "", ""), sets.For(measured.EagerStack, "l4", "", "")
+		on := &hardware.Deployment{GPU: hardware.GPU{Name: "l4"}}
+		return sets.On(&measured.Labels{Engine: "another"}, on), sets.On(&measured.Labels{Engine: measured.EagerStack}, on)
 	}
 	global, eager := fit(50e-6)
 	same, slower := fit(500e-6)

@@ -109,14 +109,14 @@ func unseen(ctx context.Context, sets Sets, runs []measured.Run, store *freeze.S
 			return
 		}
 		under := func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
-			return sets.On(run.Labels.Engine, d)
+			return sets.On(&run.Labels, d)
 		}
 		f, skip := store.Freeze(ctx, r, configs.Options{}, under, calibration.Leading)
 		if skip != "" {
 			return
 		}
 		out := make([]float64, len(f.Values))
-		f.Predict(sets.On(r.Labels.Engine, &f.Deployment), out)
+		f.Predict(sets.On(&r.Labels, &f.Deployment), out)
 		for j := range out {
 			parts[i] = append(parts[i], calibration.Residual{Run: &calibration.Run{Frozen: f}, Value: &f.Values[j],
 				Error: f.Values[j].Value.Unit.Of(out[j])/f.Values[j].Value.Measured - 1})

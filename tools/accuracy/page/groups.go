@@ -151,8 +151,9 @@ func causes() []string {
 			"the rows of TensorRT-LLM that have several ranks a prompt runs on one of them: TTFT is two to three times as " +
 			"long as predicted.",
 		"**DeepSeek-R1.** Of all models its deployments differ most from one another: under TensorRT-LLM on eight B200 in " +
-			"fp8 a token takes a third longer with experts apart than without; under SGLang in fp8 a prompt of 8192 tokens " +
-			"takes 3.2 s on four B300 and 0.6 s on four B200, with four clients. No label tells why.",
+			"fp8 a token takes a third longer with experts apart than without, which is mostly the release (1.1 and 1.2); " +
+			"under SGLang in fp8 a prompt of 8192 tokens takes 3.2 s on four B300 and 0.6 s on four B200, with four " +
+			"clients, and no label says why.",
 		"**Waves that stay in lock step (data E).** Prompts and outputs of fixed lengths, sent by all clients at once: in " +
 			"the measured runs each wave of prompts is prefilled together, each waiting for the last, and then decoded " +
 			"together undisturbed. Simulated clients drift apart, so that their TTFT is a fraction of the measured one and, " +

@@ -174,8 +174,8 @@ func (a *Accuracy) noise(m *markdown) {
 		"%% in the median, and one pair in ten of the same version by 8 %% or more; TTFT by 3 %% in the median and 14 %% " +
 		"one time in ten; two runs of one trace on an RTX 4090 (data D) by 6 %% in TPOT and 13 %% in TTFT. Versions of an " +
 		"engine a few months apart differ by 6 %% in TPOT and 11 %% in TTFT in the median, 15 %% and 33 %% one time in " +
-		"ten. Efficiencies here are of an engine and not of its version, so below 5 to 7 %% of TPOT over many versions a " +
-		"fit would only describe its own data.")
+		"ten. Efficiencies here are of an engine's minor release where three deployments or more were measured, and else " +
+		"of several together, so that much below 5 %% of TPOT a fit would only describe its own data.")
 	m.para("On the experiments of C, the least errors that other simulators publish are 6.8 %% (E2E), 18 %% (TTFT) and " +
 		"7.1 %% (TPOT) in the median.")
 }

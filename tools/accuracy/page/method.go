@@ -22,7 +22,9 @@ func (a *Accuracy) how(m *markdown) {
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
 		"engine have, then by what those of its family of GPUs under that engine have (Hopper, Blackwell), then its GPU " +
 		"of them, and by what those of its model in its precision have under that engine, on whichever GPU: which " +
-		"kernels an engine has for its shapes. The stacks of 2023 share nothing with the engines of today: the host " +
+		"kernels an engine has for its shapes; and by what those of its release have (minor ones of which three " +
+		"deployments or more were measured, the nearest older one standing for others): what is built in is of the " +
+		"newest, and `efficiency: NAME@RELEASE` asks for another. The stacks of 2023 share nothing with the engines of today: the host " +
 		"decides their steps. A group of few runs stays near the group above it; a GPU that was not measured gets what " +
 		"the measured one nearest to it has (a GB200 that of a B200), or else its family (an H800), or else its " +
 		"engine; an engine that was not measured gets that of all.")
@@ -171,6 +173,10 @@ func caveats(m *markdown) {
 		"Checkpoints that NVIDIA quantised ask for an fp8 cache, and engines do as they ask, but for vLLM before 0.12 on "+
 			"H100; everything else has a cache of 16 bits unless its launch script says fp8. Servers that queue for want of "+
 			"cache agree.",
+		"Releases: rows of A from November and December 2025 that do not name that of their engine are taken to have the "+
+			"one that October's name (TensorRT-LLM 1.1, vLLM 0.10), and so is an image called gpt-oss-dev. Images of Dynamo "+
+			"name Dynamo's: that 0.8 has TensorRT-LLM 1.2 other rows say, that 0.7 has it and 0.5 has 1.1 is from memory "+
+			"(unverified).",
 		"An A100 of unstated memory is taken for the one with 80 GB.",
 		"Prompts of C repeat as the tool's groups do, with prefix caching on; prompt lengths are nominal where they were "+
 			"not counted.",

@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration/fittest"
+	"github.com/decodesim/decodesim/internal/measured"
+)
+
+// A minor release of enough deployments is one of its own, in the order of its numbers; what one deployment ran on is
+// not.
+func TestAReleaseIsOfSeveralDeployments(t *testing.T) {
+	var runs []measured.Run
+	add := func(version string, deployments int) {
+		for i := range deployments {
+			l := measured.Labels{Engine: "vllm", Version: version, Own: fmt.Sprint(i)}
+			runs = append(runs, measured.Run{Labels: l}, measured.Run{Labels: l})
+		}
+	}
+	add("0.10.2", 2)
+	add("v0.9", 3)
+	add("0.9.1", 3)
+	add("0.10.1", 3)
+	add("0.22", 2)
+	add("nightly", 4)
+	k := releasesOf(runs)
+	assert.Equal(t, releases{"vllm": {"0.9", "0.10"}}, k)
+	group := func(version string) string {
+		return k.levels(&measured.Labels{Engine: "vllm", Version: version})[releaseLevel]
+	}
+	for version, want := range map[string]strict.Release{"0.8": "0.9", "0.9.2": "0.9", "0.22": "0.10", "nightly": "0.10"} {
+		assert.Equal(t, releaseGroup("vllm", want), group(version), version)
+	}
+	assert.Len(t, k.levels(&measured.Labels{Engine: "sglang", Version: "0.5.9"}), releaseLevel, "none to tell apart")
+}
+
+// TestTheNewestReleaseIsBuiltIn: half of the deployments ran an older release, whose layers take longer. What is built
+// in is the newer one's, and what is to be expected of the older is that times its scales.
+func TestTheNewestReleaseIsBuiltIn(t *testing.T) {
+	truth, slow := fittest.Truth(t), fittest.Truth(t)
+	slow.LayerS *= 2
+	var runs []measured.Run
+	for i := range 2 * releaseDeployments {
+		of := fittest.Dense().Grid(1, 8)
+		version, e := "1.2.0rc6", truth
+		if i%2 == 1 {
+			version, e = "1.1.0rc2.post2", slow
+		}
+		fittest.Measure(t, of, e)
+		for j := range of {
+			of[j].ID = fmt.Sprint(i, of[j].ID)
+			of[j].Labels.Engine, of[j].Labels.Version, of[j].Labels.Own = "vllm", version, fmt.Sprint(i)
+		}
+		runs = append(runs, of...)
+	}
+	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
+	require.NoError(t, err)
+	sets := Sets(c.Efficiencies())
+	d := &hardware.Deployment{GPU: hardware.GPU{Name: runs[0].Labels.GPU}}
+	layer := func(version string) float64 {
+		return sets.On(&measured.Labels{Engine: "vllm", Version: version}, d).LayerS
+	}
+	assert.InEpsilon(t, truth.LayerS, layer("1.2"), 0.15)
+	assert.InDelta(t, layer("1.2"), layer(""), 0)
+	assert.Greater(t, layer("1.1"), 1.2*layer("1.2"), "as far as the penalty lets it")
+}
