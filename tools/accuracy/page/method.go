@@ -24,8 +24,8 @@ func (a *Accuracy) how(m *markdown) {
 		"of them, and by what those of its model in its precision have under that engine, on whichever GPU: which " +
 		"kernels an engine has for its shapes; and by what those of its release have (minor ones of which three " +
 		"deployments or more were measured, the nearest older one standing for others): what is built in is of the " +
-		"newest, and `efficiency: NAME@RELEASE` asks for another. The stacks of 2023 share nothing with the engines of today: the host " +
-		"decides their steps. A group of few runs stays near the group above it; a GPU that was not measured gets what " +
+		"newest, and `efficiency: NAME@RELEASE` asks for another. The stacks of 2023 share nothing with the engines of " +
+		"today: the host decides their steps. A group of few runs stays near the group above it; a GPU that was not measured gets what " +
 		"the measured one nearest to it has (a GB200 that of a B200), or else its family (an H800), or else its " +
 		"engine; an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
