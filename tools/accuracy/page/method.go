@@ -19,15 +19,16 @@ func (a *Accuracy) how(m *markdown) {
 		"data sheet's; what is fitted is the share of them that software achieves and the times it spends outside kernels, " +
 		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound. A step lasts no " +
 		"less than the host takes to launch and to prepare it (`hardware/launch.go`).")
-	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
-		"engine have, then by what those of its family of GPUs under that engine have (Hopper, Blackwell), then its GPU " +
-		"of them, and by what those of its model in its precision have under that engine, on whichever GPU: which " +
-		"kernels an engine has for its shapes; and by what those of its release have (minor ones of which three " +
-		"deployments or more were measured, the nearest older one standing for others): what is built in is of the " +
-		"newest, and `efficiency: NAME@RELEASE` asks for another. The stacks of 2023 share nothing with the engines of " +
-		"today: the host decides their steps. A group of few runs stays near the group above it; a GPU that was not measured gets what " +
-		"the measured one nearest to it has (a GB200 that of a B200), or else its family (an H800), or else its " +
-		"engine; an engine that was not measured gets that of all.")
+	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of " +
+		"its engine have, then by what those of its family of GPUs under that engine have (Hopper, Blackwell), " +
+		"then its GPU of them, and by what those of its model in its precision have under that engine, on " +
+		"whichever GPU: which kernels an engine has for its shapes; and by what those of its release have (minor " +
+		"ones of which three deployments or more were measured, the nearest older one standing for others): what " +
+		"is built in is of the newest, and `efficiency: NAME@RELEASE` asks for another. The stacks of 2023 share " +
+		"nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
+		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that " +
+		"of a B200), or else its family (an H800), or else its engine; an engine that was not measured gets that " +
+		"of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. Of a log of steps, which nearly all are decodes of a "+
