@@ -122,6 +122,7 @@ func fixedNames() map[string][]string {
 		"reserves": {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens,
 			catalog.ReserveMaxModelLen},
 		"capacity-policies":   {catalog.NoEvict, catalog.MaxUtilization},
+		"lora-dtypes":         {catalog.LoRAAuto, "bfloat16", "float16"},
 		"preemption-modes":    {catalog.PreemptRecompute, catalog.PreemptSwap},
 		"retraction-policies": {catalog.RetractLength, catalog.RetractPriority},
 		"preemption-victims":  {catalog.VictimTail, catalog.VictimLastInOrder},

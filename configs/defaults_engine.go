@@ -88,6 +88,9 @@ func (d *engineDefaults) fill(given func(key string) bool) {
 	if !given("async_scheduling") {
 		d.p.AsyncScheduling, _ = d.asynchronous()
 	}
+	if d.p.EnableLoRA {
+		d.p.fillLoRA(given)
+	}
 }
 
 // tokens returns max_num_batched_tokens; 0: that follows the longest sequence, which is known with the model.

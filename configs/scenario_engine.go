@@ -1,9 +1,12 @@
 package configs
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 	"github.com/decodesim/decodesim/workloads"
@@ -176,5 +179,61 @@ func (p *Pool) checkTiers(c *checker, path string) {
 	case p.KVOffloadingSize == 0:
 		c.fail(at, "is below host memory, of which there is none; expected %s above 0 beside it",
 			c.origins.name(path+".kv_offloading_size"))
+	}
+}
+
+// The defaults of vLLM's arguments for LoRA (0.33.0, vllm/config/lora.py:32).
+const (
+	maxLoRAs    = 1
+	maxLoRARank = 16
+)
+
+// fillLoRA writes what vLLM takes of the arguments for LoRA adapters that nobody gives.
+func (p *Pool) fillLoRA(given func(key string) bool) {
+	if !given("max_loras") {
+		p.MaxLoRAs = maxLoRAs
+	}
+	if !given("max_lora_rank") {
+		p.MaxLoRARank = maxLoRARank
+	}
+	if !given("max_cpu_loras") {
+		p.MaxCPULoRAs = p.MaxLoRAs
+	}
+	if !given("lora_dtype") {
+		p.LoRADtype = catalog.LoRAAuto
+	}
+	if !given("lora_target_modules") {
+		p.LoRATargetModules = llm.AdapterModules()
+	}
+}
+
+// checkLoRA refuses arguments for LoRA adapters that vLLM refuses, and pools that no adapters are modelled for.
+func (p *Pool) checkLoRA(c *checker, path string) {
+	if !p.EnableLoRA {
+		for _, key := range []string{"max_loras", "max_lora_rank", "max_cpu_loras", "lora_dtype", "lora_target_modules",
+			"lora_load_bps"} {
+			if at := path + "." + key; c.origins.given(at) {
+				c.fail(at, "has no effect without enable_lora; accepted: null, or enable_lora: true")
+			}
+		}
+		return
+	}
+	if p.Role != RoleServe {
+		c.fail(path+".enable_lora", "true on a pool of role %s is not modelled; accepted: false, or role %s", p.Role,
+			RoleServe)
+	}
+	if !slices.Contains(catalog.LoRARanks(), p.MaxLoRARank) {
+		c.fail(path+".max_lora_rank", "%d is none that vLLM takes; expected one of %v", p.MaxLoRARank, catalog.LoRARanks())
+	}
+	if p.MaxCPULoRAs < p.MaxLoRAs {
+		c.fail(path+".max_cpu_loras", "%d is below max_loras, %d, whose adapters it counts too; expected at least that",
+			p.MaxCPULoRAs, p.MaxLoRAs)
+	}
+	modules := path + ".lora_target_modules"
+	if len(p.LoRATargetModules) == 0 {
+		c.fail(modules, "is empty; expected modules such as [q_proj, v_proj], or null for all")
+	}
+	for _, name := range p.LoRATargetModules {
+		c.oneOf(modules, name, llm.AdapterModules())
 	}
 }

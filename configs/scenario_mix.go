@@ -3,7 +3,9 @@ package configs
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 )
@@ -151,4 +153,77 @@ func (w *Workload) ways() (given []string) {
 		}
 	}
 	return given
+}
+
+// Adapters is a set of LoRA adapters, and how often each is asked for.
+type Adapters struct {
+	Count     int64     `yaml:"count" required:"a number of adapters" bound:"[1,65535]" unit:"adapters" doc:"adapters"`
+	Rank      int       `yaml:"rank,omitempty" bound:"[1,512]" unit:"rows" doc:"rows of each; null: max_lora_rank of the pools, the least"`
+	Zipf      float64   `yaml:"zipf" bound:"[0,10]" doc:"the k-th adapter is asked for in proportion to k^-zipf; 0: all are alike"`
+	Weights   []float64 `yaml:"weights,omitempty" doc:"of each adapter, in place of zipf; null: as zipf says"`
+	BaseShare float64   `yaml:"base_share" bound:"[0,1]" doc:"share of the requests that have no adapter"`
+}
+
+// Adapted reports whether some requests have adapters.
+func (w *Workload) Adapted() bool {
+	for i := range w.Classes {
+		if w.Classes[i].Adapters != nil {
+			return true
+		}
+	}
+	return w.Adapters != nil
+}
+
+// AdapterMix returns the adapters of the requests; an absent rank is as given.
+func (w *Workload) AdapterMix(rank int) (m workloads.AdapterMix) {
+	of := func(a *Adapters) *workloads.Adapters {
+		if a == nil {
+			return nil
+		}
+		set := &workloads.Adapters{Count: a.Count, Zipf: a.Zipf, Weights: a.Weights, BaseShare: a.BaseShare, Rank: a.Rank}
+		if set.Rank == 0 {
+			set.Rank = rank
+		}
+		return set
+	}
+	m.All = of(w.Adapters)
+	for i := range w.Classes {
+		m.Classes = append(m.Classes, of(w.Classes[i].Adapters))
+	}
+	return m
+}
+
+// checkAdapters refuses adapters where no pool serves them, or one that a request may come to does not, and adapters
+// of more rows than a slot has.
+func (s *Scenario) checkAdapters(c *checker) {
+	w := &s.Workload
+	if !w.Adapted() {
+		return
+	}
+	check := func(path string, a *Adapters) {
+		for i := range s.Pools {
+			p, at := &s.Pools[i], fmt.Sprintf("pools[%d]", i)
+			switch {
+			case a == nil:
+			case !p.EnableLoRA:
+				c.fail(path, "names adapters, but %s serves the model alone; expected %s.enable_lora: true, which engines %s have",
+					at, at, strings.Join(catalog.EnginesWith("enable_lora"), ", "))
+			case a.Rank > p.MaxLoRARank:
+				c.fail(path+".rank", "%d is above %s of %s, %d; expected at most that", a.Rank,
+					c.origins.name(at+".max_lora_rank"), at, p.MaxLoRARank)
+			}
+		}
+		if a != nil && len(a.Weights) == 0 && c.origins.given(path+".weights") {
+			c.fail(path+".weights", "is empty; expected a weight for each adapter, or null")
+		}
+	}
+	check("workload.adapters", w.Adapters)
+	for i := range w.Classes {
+		check(fmt.Sprintf("workload.classes[%d].adapters", i), w.Classes[i].Adapters)
+	}
+	if c.err == nil {
+		if _, _, err := workloads.NewAdapted(nil, w.AdapterMix(1), nil, 0); err != nil {
+			c.refused(err)
+		}
+	}
 }

@@ -26,6 +26,7 @@ type Workload struct {
 	Agents       *Agents        `yaml:"agents" about:"tasks of agents, which generate, run a tool and generate again: a prompt is all that came before and what the tool has returned"`
 	Reasoning    *Reasoning     `yaml:"reasoning" about:"tokens at the beginning of an output that its user does not see"`
 	Clients      *Clients       `yaml:"clients" about:"clients that differ in rate, bursts and lengths, which share what arrivals says; null: all requests are of one stream"`
+	Adapters     *Adapters      `yaml:"adapters" about:"LoRA adapters that requests have, those of a session the same; null: they are of the model itself"`
 	Classes      []Class        `yaml:"classes,omitempty" about:"service classes, by share of the requests, or each with arrivals of its own"`
 	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" unit:"prompts" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string         `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
@@ -173,6 +174,7 @@ type Class struct {
 	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
 
 	ReasoningTokens *lengths.Spec `yaml:"reasoning_tokens" about:"law of hidden tokens in front of the output; null: the workload's"`
+	Adapters        *Adapters     `yaml:"adapters" about:"LoRA adapters of the class alone; null: the workload's"`
 }
 
 // ClassSLO is the limits and the rules of a class, in place of all the scenario's. 0: no such limit. A list of rules

@@ -33,6 +33,7 @@ func (s *Scenario) validate() error {
 	s.checkDecoding(&c)
 	s.Noise.check(&c)
 	s.Workload.check(&c)
+	s.checkAdapters(&c)
 	return c.err
 }
 

@@ -16,6 +16,7 @@ func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
 	p.checkMemory(c, path)
 	p.checkPages(c, path, e)
 	p.checkLaunch(c, path)
+	p.checkLoRA(c, path)
 }
 
 // checkVersion refuses releases whose rules the engine does not know.

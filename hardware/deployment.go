@@ -17,6 +17,7 @@ type Deployment struct {
 	Efficiency Efficiency
 	Launch     Launch
 	Swap       Swap
+	LoRA       LoRA
 
 	Speculation *Speculation // nil: none
 	Decoding    Decoding
@@ -74,6 +75,9 @@ func (d *Deployment) Validate() error {
 		return err
 	}
 	if err := d.validateSplit(); err != nil {
+		return err
+	}
+	if err := d.validateLoRA(); err != nil {
 		return err
 	}
 	return d.validateSpeculation()

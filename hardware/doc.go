@@ -17,6 +17,7 @@
 //	decoding.go    choosing tokens from logits
 //	speculation.go speculation_drafter.go speculation_price.go
 //	               drafts: what proposes them, and what a step costs that verifies them
+//	adapters.go    LoRA adapters: their slots, and what a step takes that has some
 //	kv.go          the bytes of the KV cache
 //	memory.go      the memory budget and the KV blocks it leaves
 //	swap.go        copying KV blocks to host memory

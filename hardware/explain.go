@@ -31,6 +31,9 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 	for i := range r.products {
 		out = append(out, r.explainProduct(&r.products[i], &l))
 	}
+	if shape.Adapters > 0 {
+		out = append(out, r.adapting.explain(d, &shape))
+	}
 	for _, a := range r.attend {
 		sees := float64(batch) / float64(min(batch, r.shares))
 		if a.window >= 0 {
@@ -151,6 +154,7 @@ func (r *Roofline) Shape(batch, context int) sim.Shape {
 			b.Capped[i].Growing = batch
 		}
 	}
+	r.d.wear(&b)
 	return b
 }
 

@@ -12,8 +12,9 @@ import (
 // Memory is the budget of one GPU of a replica, in bytes, and the KV cache that it leaves.
 type Memory struct {
 	Total       float64 // of the GPU
-	Usable      float64 // what the engine takes of it: the sum of the four that follow
+	Usable      float64 // what the engine takes of it: what follows, up to KV, sums to it
 	Weights     float64
+	Adapters    float64 // slots of LoRA adapters
 	Activations float64 // at the largest step
 	Context     float64 // CUDA context, communication buffers
 	KV          float64 // what is left: Blocks fit in it
@@ -130,7 +131,7 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 // budget divides the memory, and leaves in KV what remains, less than nothing if the rest does not fit.
 func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int) Memory {
 	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: d.GPU.contextBytes()}
-	m.Weights = d.weightBytesPerGPU() + d.DrafterBytes()
+	m.Weights, m.Adapters = d.weightBytesPerGPU()+d.DrafterBytes(), d.SlotBytes()
 	m.Activations = d.activationBytes(tokens, sequences*d.rowsPerSequence())
 	m.TokenBytes, m.FixedBytes = d.cacheBytes()
 	token, fixed := d.drafterCacheBytes()
@@ -139,16 +140,16 @@ func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int)
 	switch share.Of {
 	case OfTotal:
 		m.Usable = float64(m.Total * share.Share)
-		m.KV = m.Usable - m.Weights - m.Activations - m.Context
+		m.KV = m.Usable - m.Weights - m.Adapters - m.Activations - m.Context
 		return m
 	case OfStatic:
-		m.KV = float64(m.Total*share.Share) - m.Weights
+		m.KV = float64(m.Total*share.Share) - m.Weights - m.Adapters
 	case OfFree:
-		m.KV = share.Share * (m.Total - m.Weights - m.Activations - m.Context)
+		m.KV = share.Share * (m.Total - m.Weights - m.Adapters - m.Activations - m.Context)
 	default:
 		panic(fmt.Sprintf("hardware: a share of %q; valid values: %q, %q, %q", share.Of, OfTotal, OfStatic, OfFree))
 	}
-	m.Usable = m.Weights + m.Activations + m.Context + m.KV
+	m.Usable = m.Weights + m.Adapters + m.Activations + m.Context + m.KV
 	return m
 }
 
@@ -156,11 +157,11 @@ func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int)
 func (s MemoryShare) totalFor(m *Memory) float64 {
 	switch s.Of {
 	case OfStatic:
-		return (m.Weights + m.BlockBytes) / s.Share
+		return (m.Weights + m.Adapters + m.BlockBytes) / s.Share
 	case OfFree:
-		return m.Weights + m.Activations + m.Context + m.BlockBytes/s.Share
+		return m.Weights + m.Adapters + m.Activations + m.Context + m.BlockBytes/s.Share
 	}
-	return (m.Weights + m.Activations + m.Context + m.BlockBytes) / s.Share
+	return (m.Weights + m.Adapters + m.Activations + m.Context + m.BlockBytes) / s.Share
 }
 
 // weightBytesPerGPU returns the weights of the fullest GPU: its share of the largest pipeline stage, and the embedding
@@ -227,12 +228,17 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 		hint = fmt.Sprintf("no stages of layers, each over up to %d chips, hold it either; lower weights precision would do",
 			spreadMax)
 	}
-	need, gives := m.Weights+m.Activations+m.Context+m.BlockBytes, m.Usable
-	parts := fmt.Sprintf("weights %.1f, activations %.1f, context %.1f", m.Weights/1e9, m.Activations/1e9, m.Context/1e9)
+	need, gives := m.Weights+m.Adapters+m.Activations+m.Context+m.BlockBytes, m.Usable
+	slots := ""
+	if m.Adapters > 0 {
+		slots = fmt.Sprintf(", adapter slots %.1f", m.Adapters/1e9)
+	}
+	parts := fmt.Sprintf("weights %.1f%s, activations %.1f, context %.1f", m.Weights/1e9, slots, m.Activations/1e9,
+		m.Context/1e9)
 	switch share.Of {
 	case OfStatic:
-		need, gives = m.Weights+m.BlockBytes, m.Total*share.Share
-		parts = fmt.Sprintf("weights %.1f", m.Weights/1e9)
+		need, gives = m.Weights+m.Adapters+m.BlockBytes, m.Total*share.Share
+		parts = fmt.Sprintf("weights %.1f%s", m.Weights/1e9, slots)
 	case OfFree:
 		gives = m.Total
 	}

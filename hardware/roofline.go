@@ -31,8 +31,8 @@ import (
 // all efficiencies 1 and all times 0 it is the sum over parts of max(bytes/BW, FLOPs/F), never below the max over the
 // whole step.
 //
-// A step that verifies drafts is priced by itself, see speculation_price.go, and choosing tokens otherwise than
-// greedily in decoding.go.
+// A step that verifies drafts is priced by itself, see speculation_price.go, choosing tokens otherwise than greedily in
+// decoding.go, and what LoRA adapters take in adapters.go.
 //
 // Coefficients of what grows from step to step are integer picoseconds, rounded up once, so that the price of step i of
 // a run is exactly affine in i; see sim.Segment.
@@ -65,6 +65,7 @@ type Roofline struct {
 	residualPS float64      // per row, of what residual streams move beyond one vector
 	samplePS   float64      // of choosing a token, per row of the LM head
 	draft      *drafting    // nil: no speculation
+	adapting   adapting     // what LoRA adapters take
 
 	peakWeights, peakKV float64 // time at peak bandwidth, as a share of that at the efficiency
 
@@ -119,7 +120,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS)))
 	r.promptPS = psPerS * stretch * float64(layers*e.PromptLayerS)
 	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
-	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
+	r.samplePS, r.draft, r.adapting = d.samplePS(), newDrafting(&d), newAdapting(&d)
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	r.sharedPart, r.routing = d.sharedShare(), routing
 	if d.Parallel.Ranks() > 1 {
@@ -200,12 +201,21 @@ func (r *Roofline) priceOne(b *sim.Shape, g *sim.Segment) {
 		return
 	}
 	share := min(b.Decodes, r.shares)
-	if b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) && r.lockStep.tokens == 0 {
+	tabulated := b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) &&
+		r.lockStep.tokens == 0
+	if tabulated && b.Adapters == 0 {
 		r.grow(b, &r.decode[b.Decodes], &r.pure[share], g)
 		return
 	}
 	var at base
-	at.fill(r, b)
+	if tabulated {
+		at = r.decode[b.Decodes]
+	} else {
+		at.fill(r, b)
+	}
+	if b.Adapters > 0 {
+		r.adapt(&at, b)
+	}
 	if b.Prefills > 0 {
 		r.grow(b, &at, &r.mixed[share], g)
 	} else {
@@ -241,6 +251,9 @@ func (r *Roofline) grow(b *sim.Shape, at *base, by *growths, g *sim.Segment) {
 	}
 	if b.SwapBlocks > 0 {
 		r.copy(b.SwapBlocks, g)
+	}
+	if b.AdapterCopies > 0 {
+		precede(b.AdapterCopies, g)
 	}
 }
 

@@ -255,6 +255,9 @@ func (in *Instance) enter(slot int32) {
 	in.admissions++
 	in.batch.insert(slot)
 	in.commitBlocks(r, 1)
+	if in.adapters != nil {
+		in.adapters.enter(r.Adapter, in.cluster.now)
+	}
 }
 
 // exit takes the request in slot out of the list of running requests.
@@ -263,7 +266,11 @@ func (in *Instance) exit(slot int32) {
 	if len(in.batch.read) > 0 {
 		in.batch.read = without(in.batch.read, slot)
 	}
-	in.commitBlocks(&in.requests.at[slot], -1)
+	r := &in.requests.at[slot]
+	in.commitBlocks(r, -1)
+	if in.adapters != nil {
+		in.adapters.exit(r.Adapter, in.cluster.now)
+	}
 }
 
 // join adds the request in slot, whose prompt is complete, to the decode set.
@@ -285,6 +292,9 @@ func (in *Instance) join(slot int32) {
 	if b.byClass != nil {
 		b.byClass[r.Class]++
 	}
+	if in.adapters != nil {
+		in.adapters.countDecode(r.Adapter, 1)
+	}
 	if r.Traced && in.cluster.tracer != nil || r.Emitted <= r.Reasoning && r.Reasoning > 0 {
 		b.traced = append(b.traced, slot)
 	}
@@ -300,6 +310,9 @@ func (in *Instance) leave(slot int32) {
 	b.set.Leave(slot, r.Computed, in.paged(r))
 	if b.byClass != nil && r.state != finishedRow {
 		b.byClass[r.Class]--
+	}
+	if in.adapters != nil {
+		in.adapters.countDecode(r.Adapter, -1)
 	}
 }
 

@@ -11,9 +11,9 @@
 //	pool.go        identical instances: what they are built from, and their state
 //	instance.go    an engine: plan a step
 //	queue.go       the requests that wait, in order
-//	pages.go       their packed form: most of them have no record yet
+//	pages.go       their packed form, for most of them have no record yet; and the heap of a queue in an order
+//	adapters.go    LoRA adapters: their slots, and which requests wait for one
 //	work.go        what a scheduler may do to a batch: admit, chunk, reserve, pause decodes
-//	passing.go     blocks of windows that a chunk takes for a time
 //	preempt.go     and take out of it: recompute, retract, swap
 //	in_turn.go     a step whose blocks do not suffice: requests take them one after the other
 //	batch.go       the requests that run

@@ -32,6 +32,7 @@ func drawFleetScenario(t *rapid.T) scenario {
 		sc.pools = append(sc.pools, drawPool(t, sc))
 	}
 	if pools > 0 {
+		sc.adapters = sim.Adapters{}
 		for !hands(sc.policy) || sc.tree != nil && sc.anonymous {
 			redrawPolicy(t, &sc)
 		}

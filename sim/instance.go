@@ -46,8 +46,9 @@ type shared struct {
 	swap       swapSpace
 	transfers  transfers
 	tiers      tiers
-	admissions int64 // so far
-	committed  int64 // Σ blocks of the running requests at their limits, if the scheduler asks for it
+	adapters   *adapters // nil: no request has one
+	admissions int64     // so far
+	committed  int64     // Σ blocks of the running requests at their limits, if the scheduler asks for it
 }
 
 // step is the steps under way: a single one, or a segment of decode steps.
@@ -80,6 +81,7 @@ type tally struct {
 	cached      int64 // prompt tokens that were cached
 	phases      phases
 	tierTally
+	adapterTally
 }
 
 // add counts n steps, with so many decoding sequences and finished rows in each.
@@ -136,6 +138,8 @@ func (in *Instance) reset() {
 	in.swap = swapSpace{free: p.SwapBlocks}
 	in.transfers, in.committed = transfers{}, 0
 	in.tiers.fetching = 0
+	in.adapters = p.newAdapters()
+	in.queue.join(in.adapters)
 	if in.line != nil {
 		in.line.reset()
 	}
@@ -245,6 +249,9 @@ func (in *Instance) fill(now Time) (limit int) {
 		b.set.Shape(w.shape)
 	}
 	w.shape.Outputs += int(w.shape.DecodeTokens)
+	if in.adapters != nil {
+		in.adapt(w.shape)
+	}
 	if in.unseen() && in.endUnseen() {
 		limit = 1
 	}

@@ -53,7 +53,9 @@ var covered = map[string]int{
 	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 15, "swapped in with drafts": 20,
 	"mixed steps with drafts": 20, "prompts without a chunk": 100,
 	"fetches": 25, "loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
-	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
+	"steps with adapters": 1000, "passed over for their adapters": 500, "adapters replaced": 100,
+	"adapters lost from host memory": 20,
+	"ranks without work":             10_000, "batches under way at once": 1000, "chunks under way at once": 300,
 	"blocks of windows for a time": 10_000, "blocks of windows kept for steps under way": 500,
 	"waits for a stage": 500, "steps that preempt": 500, "reasoning": 1000,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
@@ -261,6 +263,12 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 	}
 	require.Equal(t, int64(n.cover["tokens computed rather than fetched"]), pool.Recomputed, "%s: not fetched", variant)
 	require.Equal(t, n.peak, pool.KVPeak, "%s: the most blocks in use", variant)
+	adapted := n.adapted
+	adapted.WaitedS, adapted.CopyingS = float64(n.lockedNS)/1e9, n.copying.Seconds()
+	require.InDelta(t, adapted.WaitedS, pool.Adapters.WaitedS, 1e-9, "%s: waits for adapters", variant)
+	require.InDelta(t, adapted.CopyingS, pool.Adapters.CopyingS, 1e-9, "%s: copies of adapters", variant)
+	adapted.WaitedS, adapted.CopyingS = pool.Adapters.WaitedS, pool.Adapters.CopyingS
+	require.Equal(t, adapted, pool.Adapters, "%s: adapters", variant)
 	if n.ranks > 1 {
 		require.Equal(t, int64(n.empty), pool.Ranks.Empty, "%s: ranks without work, over steps", variant)
 	}

@@ -87,10 +87,11 @@ func (p prices) price(b *sim.Shape, shared sim.Duration, g *sim.Segment) {
 		g.Steps = int((high.A-low.A)/(low.B-high.B)) + 1
 	}
 	fixed := shared + p.overhead + p.perSeq*(n+sim.Duration(b.Prefills)) + p.swap*sim.Duration(b.SwapBlocks) +
-		p.draft*sim.Duration(b.Drafts) + p.row*sim.Duration(b.Outputs)
+		p.draft*sim.Duration(b.Drafts) + p.row*sim.Duration(b.Outputs) + b.AdapterCopies +
+		p.row*(sim.Duration(17*b.Adapters+3*b.AdapterOutputs)+sim.Duration(b.AdapterTokens))
 	g.First, g.Growth, g.Bound = high.A+fixed, high.B, high
 	g.Part[sim.Weights], g.Part[sim.Overhead] = high, sim.Affine{A: fixed}
-	if p.single || b.SwapBlocks > 0 { // only the first step copies
+	if p.single || b.SwapBlocks > 0 || b.AdapterCopies > 0 { // only the first step copies
 		g.Steps = 1
 	}
 }

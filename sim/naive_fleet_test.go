@@ -135,6 +135,7 @@ func (f *naiveFleet) event() bool {
 	if t == sim.Forever {
 		return false
 	}
+	f.waitForAdapters(t)
 	f.now = t
 	switch t {
 	case control:

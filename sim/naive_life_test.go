@@ -243,6 +243,7 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 // fresh gives an instance an empty engine.
 func (n *naive) fresh(in *naiveInstance) {
 	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
+	in.adapters = n.freshAdapters()
 	if n.radix {
 		in.tree = &naiveTree{root: &naiveNode{}}
 	} else if n.contents != nil && !n.uncached {

@@ -192,6 +192,7 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
 	in.enlist(r)
+	n.bringAdapter(in, r)
 	n.countFetched(r, f)
 	n.enter(r, f.tokens)
 	if r.Preemptions > 0 {

@@ -14,7 +14,7 @@ func inOrder(a, b *naiveRequest) int {
 
 // enqueue puts r at the end of the queue, or where the order has it.
 func (n *naive) enqueue(in *naiveInstance, r *naiveRequest) {
-	in.waiting = append(in.waiting, r)
+	in.waiting, r.lockedOut = append(in.waiting, r), 0
 	if n.order != nil {
 		r.key = n.order.Key(&r.Request)
 		slices.SortFunc(in.waiting, inOrder)
@@ -34,6 +34,10 @@ func (n *naive) requeue(in *naiveInstance, r *naiveRequest) {
 // head returns the request that the engine takes next; nil: it knows of none.
 func (n *naive) head(in *naiveInstance) *naiveRequest {
 	for _, r := range in.waiting {
+		if n.passesOver(in, r) {
+			n.cover["passed over for their adapters"]++
+			continue
+		}
 		if in.everybody || r.noticed {
 			return r
 		}
@@ -47,7 +51,7 @@ func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
 	i := slices.Index(in.waiting, r)
 	in.waiting = slices.Delete(in.waiting, i, i+1)
 	for _, other := range in.waiting[:i] {
-		if in.everybody || other.noticed {
+		if (in.everybody || other.noticed) && !n.passesOver(in, other) {
 			panic("another request was before")
 		}
 	}

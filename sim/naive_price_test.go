@@ -22,6 +22,7 @@ func (n *naive) shape(in *naiveInstance) sim.Shape {
 			b.Outputs += int(r.filler)
 		}
 	}
+	n.adapt(&b, in)
 	return b
 }
 

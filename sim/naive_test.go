@@ -18,17 +18,20 @@ type naive struct {
 	gate                    []gated
 	after                   int // the ID behind which turns go on
 	steps                   int
-	decodes                 int64          // Σ over steps of the decoding sequences
-	drafted                 int64          // tokens
-	loaded                  int64          // tokens found in host memory
-	prompted                int64          // tokens of prompts that entered a batch here first
-	cached                  int64          // of them, cached
-	fetchedTokens, fromTier [2]int64       // by tier: fetched, and of them found by an admission in host memory
-	below                   int64          // tokens that first admissions found in host memory
-	shared                  []*hostStore   // by tier: what instances share; nil: each has its own
-	peak                    int64          // the most blocks in use at once
-	evicted                 int            // blocks of content, in instances that are down
-	empty                   int            // Σ over steps of the ranks without work
+	decodes                 int64        // Σ over steps of the decoding sequences
+	drafted                 int64        // tokens
+	loaded                  int64        // tokens found in host memory
+	prompted                int64        // tokens of prompts that entered a batch here first
+	cached                  int64        // of them, cached
+	fetchedTokens, fromTier [2]int64     // by tier: fetched, and of them found by an admission in host memory
+	below                   int64        // tokens that first admissions found in host memory
+	shared                  []*hostStore // by tier: what instances share; nil: each has its own
+	peak                    int64        // the most blocks in use at once
+	evicted                 int          // blocks of content, in instances that are down
+	empty                   int          // Σ over steps of the ranks without work
+	adapted                 sim.AdapterTotals
+	lockedNS                int64          // Σ ns for which requests waited for their adapters
+	copying                 sim.Duration   // Σ for which steps waited for adapters
 	lost                    int            // blocks of host memory that were lost
 	gaps                    map[string]int // between two tokens of a request, by what came between
 	cover                   map[string]int // how often what is worth testing came up
@@ -63,14 +66,15 @@ type naiveRequest struct {
 	removed   bool        // the engine knows
 	stopped   bool        // it computes no more, although the engine does not know
 	at        *naiveInstance
-	noticed   bool        // it waited when a step began: the batch of the next may have it
-	move      *naiveMove  // nil: its KV is not transferred
-	fetch     *naiveFetch // that is under way; nil: none
-	fetchedBy *naiveFetch // that brought what its next admission finds in host memory
-	known     bool        // its next token is, and not released
-	leaf      leaf        // with a radix tree: what that has of it
-	added     bool        // some of it is or was in a radix tree
-	place     int         // in the batch as SGLang orders it; 0: none yet
+	noticed   bool         // it waited when a step began: the batch of the next may have it
+	move      *naiveMove   // nil: its KV is not transferred
+	fetch     *naiveFetch  // that is under way; nil: none
+	fetchedBy *naiveFetch  // that brought what its next admission finds in host memory
+	known     bool         // its next token is, and not released
+	leaf      leaf         // with a radix tree: what that has of it
+	added     bool         // some of it is or was in a radix tree
+	place     int          // in the batch as SGLang orders it; 0: none yet
+	lockedOut sim.Duration // that it has waited for its adapter in this queue
 }
 
 type naiveInstance struct {
@@ -110,11 +114,13 @@ type naiveInstance struct {
 	idle         bool // no step was under way before
 	everybody    bool // the step that is composed may have the requests that came since the last one began
 	sglang       sglangState
+	adapters     naiveAdapters
 }
 
 // plan composes the next step of an instance as its policy does.
 func (n *naive) plan(in *naiveInstance) {
-	in.woken, in.copied = false, 0
+	in.woken, in.copied, in.adapters.copying = false, 0, 0
+	n.useAdapters(in)
 	in.everybody = !n.ahead || len(in.running) == 0 && !n.queues() || in.idle
 	if in.tree != nil {
 		in.tree.taken = 0
@@ -245,6 +251,7 @@ func (n *naive) commit(lead *naiveInstance) {
 }
 
 func (n *naive) commitRank(in *naiveInstance) {
+	n.useAdapters(in)
 	if p, ok := n.policy.(*schedulers.SGLang); ok && n.queues() {
 		n.retractAhead(in, p)
 	}

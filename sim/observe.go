@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // What schedulers, routers, controllers and observers may ask for. An instance is observed between its events: the
 // steps of the segment under way that have ended by then count.
@@ -57,15 +54,16 @@ func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
 func (in *Instance) Head() *Request {
 	r := in.queue.head()
 	if r == nil || r.queuedAt > in.queue.visible {
+		in.work.passesOver = r == nil && in.queue.passesOver()
 		return nil
 	}
 	return r
 }
 
-// Waiting returns the i-th request of a queue without an Order, or nil if it has one, or if the scheduler does not see
-// so many. The pointer is good until the next call.
+// Waiting returns the i-th request of a queue without an Order, or nil if it has one or requests have adapters, or if
+// the scheduler does not see so many. The pointer is good until the next call.
 func (in *Instance) Waiting(i int) *Request {
-	if in.pool.Order != nil {
+	if in.queue.sorts() {
 		return nil
 	}
 	return in.queue.waiting(i)
@@ -83,6 +81,9 @@ func (in *Instance) Arrange(order []int32) { in.queue.arrange(order) }
 func (in *Instance) anyAdmissible() bool {
 	if in.work.headBlocked && !in.work.full {
 		return in.pool.Order != nil && in.queue.pages.n > in.queue.cancelled
+	}
+	if in.work.passesOver && !in.work.full {
+		return in.queue.pages.n > in.queue.cancelled
 	}
 	return !in.work.full && in.Queued() > 0
 }
@@ -264,7 +265,7 @@ func (in *Instance) settle(now Time) {
 	for _, slot := range in.swap.slots {
 		unfinished(&in.requests.at[slot])
 	}
-	slices.Sort(in.queue.heap) // a heap's own order may depend on when it was observed
+	in.queue.settle()
 	in.queue.eachListed(unfinished)
 	for _, slot := range in.transfers.transferred {
 		unfinished(&in.requests.at[slot])

@@ -13,8 +13,8 @@ type packed struct {
 // plain reports whether r, not yet on an instance, is only what a packed request can say.
 func (r *Request) plain() bool {
 	return r.Deadline == 0 && r.Content == 0 && r.OutputContent == 0 && r.Session == 0 && r.Class == 0 &&
-		r.Priority == 0 && r.Reasoning == 0 && !r.Traced && r.Route == 0 && r.Stage == 0 && r.transfer == 0 && !r.admitted &&
-		r.delay == Preempted && !r.resumes()
+		r.Priority == 0 && r.Adapter == 0 && r.Reasoning == 0 && !r.Traced && r.Route == 0 && r.Stage == 0 &&
+		r.transfer == 0 && !r.admitted && r.delay == Preempted && !r.resumes()
 }
 
 // pack returns r in packed form; slot is that of its record, or noSlot.
@@ -122,4 +122,75 @@ func (q *pages) at(i int) *packed {
 		p = p.next
 	}
 	return &p.item[i]
+}
+
+// before reports whether a comes before b in the pool's order.
+func before(a, b *Request) bool {
+	switch {
+	case a.orderKey != b.orderKey:
+		return a.orderKey < b.orderKey
+	case a.Arrival != b.Arrival:
+		return a.Arrival < b.Arrival
+	}
+	return a.ID < b.ID
+}
+
+// orderHeap is a binary heap of the slots of waiting requests, in a pool's order. Request.next is a request's place in
+// it, so that one that is cancelled can be removed.
+type orderHeap []int32
+
+func (h *orderHeap) push(requests []Request, slot int32) {
+	requests[slot].next = int32(len(*h))
+	*h = append(*h, slot)
+	h.up(requests, len(*h)-1)
+}
+
+func (h *orderHeap) pop(requests []Request) int32 {
+	top := (*h)[0]
+	h.remove(requests, 0)
+	return top
+}
+
+func (h *orderHeap) remove(requests []Request, i int) {
+	q, n := *h, len(*h)-1
+	q[i] = q[n]
+	*h = q[:n]
+	if i < n {
+		requests[q[i]].next = int32(i)
+		h.down(requests, i)
+		h.up(requests, i)
+	}
+}
+
+func (h orderHeap) swap(requests []Request, i, j int) {
+	h[i], h[j] = h[j], h[i]
+	requests[h[i]].next, requests[h[j]].next = int32(i), int32(j)
+}
+
+func (h orderHeap) up(requests []Request, i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !before(&requests[h[i]], &requests[h[parent]]) {
+			return
+		}
+		h.swap(requests, i, parent)
+		i = parent
+	}
+}
+
+func (h orderHeap) down(requests []Request, i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && before(&requests[h[child+1]], &requests[h[child]]) {
+			child++
+		}
+		if !before(&requests[h[child]], &requests[h[i]]) {
+			return
+		}
+		h.swap(requests, i, child)
+		i = child
+	}
 }

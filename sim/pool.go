@@ -56,6 +56,7 @@ type PoolSpec struct {
 	Classes          int          // of service, that sinks distinguish; 0: as 1
 	Order            Order        // of the queue; nil: first come, first served
 	Speculation      *Speculation // nil: a token per sequence and step
+	Adapters         Adapters     // LoRA adapters that requests may have; the zero value: they have none
 	Noise            Noise        // nil: steps last as priced
 	Model            StepModel
 	Scheduler        Scheduler
@@ -153,6 +154,9 @@ func (p *PoolSpec) validate() error {
 		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
 	}
 	if err := p.validateTiers(); err != nil {
+		return err
+	}
+	if err := p.validateAdapters(); err != nil {
 		return err
 	}
 	for _, w := range p.Windows {
@@ -294,6 +298,7 @@ type PoolTotals struct {
 	Recomputed     int64 // tokens that a tier had and it would have taken longer to fetch
 	Tiers          []TierTotals
 	Evictions      int64 // cached blocks of content that made room for others
+	Adapters       AdapterTotals
 	Ranks          RankTotals
 	Phases         PhaseTotals
 }
@@ -348,6 +353,7 @@ func (t *PoolTotals) add(in *Instance) {
 	t.Swaps += in.tally.swaps
 	t.Prompted += in.tally.prompted
 	t.Cached += in.tally.cached
+	t.Adapters.add(&in.tally.adapterTally)
 }
 
 // addCache counts what the cache of an instance without ranks, or of a rank, has done.

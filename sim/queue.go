@@ -4,8 +4,8 @@ import "slices"
 
 // queue is the requests that wait for admission to a batch. They stand in one of three places: the front, a stack of
 // requests that have records, whose top is the head of the queue; behind it the pages, which hold requests in packed
-// form; and, if the pool has an Order, a heap that takes the place of the front, to which requests go from the pages as
-// soon as the scheduler may see them.
+// form; and, if the pool has an Order, a heap that takes the place of the front, to which requests go from the pages
+// as soon as the scheduler may see them. Where requests have adapters, a heap for each takes its place.
 type queue struct {
 	requests  *slab
 	order     Order // nil: first come, first served
@@ -13,9 +13,11 @@ type queue struct {
 	front     []int32
 	pages     pages
 	heap      orderHeap
-	cancelled int // entries of pages whose clients have cancelled them
-	started   int // entries of pages that have emitted tokens
-	resuming  int // requests that have been in a batch before
+	heaps     *heaps    // nil: requests have no adapters
+	adapters  *adapters // of its instance
+	cancelled int       // entries of pages whose clients have cancelled them
+	started   int       // entries of pages that have emitted tokens
+	resuming  int       // requests that have been in a batch before
 	scratch   []int32
 }
 
@@ -25,17 +27,94 @@ func (q *queue) clear() {
 	q.cancelled, q.started, q.resuming = 0, 0, 0
 }
 
-// len returns the number of requests that wait, whether the scheduler sees them yet or not.
-func (q *queue) len() int { return q.pages.n - q.cancelled + len(q.front) + len(q.heap) }
+// join makes q, which is empty, that of an instance with such adapters; nil: it has none.
+func (q *queue) join(a *adapters) {
+	q.heaps, q.adapters = nil, a
+	if a != nil {
+		q.heaps = newHeaps(len(a.of) - 1)
+	}
+}
 
-// head returns the request at the head of the queue, or nil, whether the scheduler sees it or not.
-func (q *queue) head() *Request {
-	if q.order != nil {
-		q.sort()
-		if len(q.heap) == 0 {
-			return nil
+// sorts reports whether requests stand in heaps.
+func (q *queue) sorts() bool { return q.order != nil || q.heaps != nil }
+
+// heaped returns how many do.
+func (q *queue) heaped() int {
+	if q.heaps != nil {
+		return q.heaps.n
+	}
+	return len(q.heap)
+}
+
+// passesOver reports whether requests wait that the scheduler sees, but for their adapters.
+func (q *queue) passesOver() bool { return q.heaps != nil && q.heaps.n > 0 }
+
+// key gives r, which is about to be pushed to a queue without an Order whose requests have adapters, its place in it.
+func (q *queue) key(r *Request) {
+	if q.order == nil {
+		q.heaps.last++
+		r.orderKey = q.heaps.last
+	}
+}
+
+// pushHeap puts the request in slot to its place.
+func (q *queue) pushHeap(slot int32) {
+	if q.heaps != nil {
+		q.heaps.push(q.requests.at, slot)
+	} else {
+		q.heap.push(q.requests.at, slot)
+	}
+}
+
+// firstOfHeaps returns the slot of the first request that may join the batch, or noSlot.
+func (q *queue) firstOfHeaps() int32 {
+	switch {
+	case q.heaps != nil:
+		return q.heaps.first(q.requests.at, q.adapters)
+	case len(q.heap) > 0:
+		return q.heap[0]
+	}
+	return noSlot
+}
+
+// removeHeaped takes the request in slot out of its heap, if it is in one, and reports whether it was.
+func (q *queue) removeHeaped(slot int32) bool {
+	r := &q.requests.at[slot]
+	heap := q.heap
+	if q.heaps != nil {
+		heap = q.heaps.of[r.Adapter]
+	}
+	i := int(r.next)
+	if i < 0 || i >= len(heap) || heap[i] != slot {
+		return false
+	}
+	if q.heaps != nil {
+		q.heaps.remove(q.requests.at, r.Adapter, i)
+	} else {
+		q.heap.remove(q.requests.at, i)
+	}
+	return true
+}
+
+// settle sorts the heaps by slot: their own order may depend on when they were observed.
+func (q *queue) settle() {
+	slices.Sort(q.heap)
+	if q.heaps != nil {
+		for _, heap := range q.heaps.of {
+			slices.Sort(heap)
 		}
-		return &q.requests.at[q.heap[0]]
+	}
+}
+
+// len returns the number of requests that wait, whether the scheduler sees them yet or not.
+func (q *queue) len() int { return q.pages.n - q.cancelled + len(q.front) + q.heaped() }
+
+// head returns the request at the head of the queue, or nil, whether the scheduler sees it or not. One whose adapter
+// may not join the batch is passed over.
+func (q *queue) head() *Request {
+	if q.sorts() {
+		q.sort()
+		return q.requests.request(q.firstOfHeaps())
 	}
 	if n := len(q.front); n > 0 {
 		return &q.requests.at[q.front[n-1]]
@@ -67,9 +146,9 @@ func (q *queue) waiting(i int) *Request {
 
 // countVisible returns how many requests wait that the scheduler sees, up to a number.
 func (q *queue) countVisible(most int) (n int) {
-	if q.order != nil {
+	if q.sorts() {
 		q.sort()
-		return min(most, len(q.heap))
+		return min(most, q.heaped())
 	}
 	for n < most && q.waiting(n) != nil {
 		n++
@@ -122,7 +201,7 @@ func (q *queue) unpackOne() int32 {
 func (q *queue) sort() {
 	for q.pages.n > 0 && q.requests.at[q.pages.peek().slot()].queuedAt <= q.visible {
 		if slot := q.unpackOne(); slot != noSlot {
-			q.heap.push(q.requests.at, slot)
+			q.pushHeap(slot)
 		}
 	}
 }
@@ -130,8 +209,9 @@ func (q *queue) sort() {
 // pop takes the head off the queue and returns its slot.
 func (q *queue) pop() int32 {
 	slot := noSlot
-	if q.order != nil {
-		slot = q.heap.pop(q.requests.at)
+	if q.sorts() {
+		slot = q.firstOfHeaps()
+		q.removeHeaped(slot)
 	} else {
 		n := len(q.front) - 1
 		slot = q.front[n]
@@ -144,7 +224,7 @@ func (q *queue) pop() int32 {
 }
 
 // vacant reports whether the next request to be pushed becomes the head.
-func (q *queue) vacant() bool { return q.order == nil && q.pages.n == 0 && len(q.front) == 0 }
+func (q *queue) vacant() bool { return !q.sorts() && q.pages.n == 0 && len(q.front) == 0 }
 
 // push appends r. The record of r is in slot or, if the entry says all there is to say of it, nowhere: noSlot.
 func (q *queue) push(r *Request, slot int32) {
@@ -171,8 +251,14 @@ func (q *queue) push(r *Request, slot int32) {
 func (q *queue) pushBack(slot int32, last bool) {
 	q.resuming++
 	switch r := &q.requests.at[slot]; {
+	case q.heaps != nil && q.order == nil && last:
+		panic("sim: no scheduler of adapters puts a request behind others")
+	case q.heaps != nil && q.order == nil:
+		q.heaps.front--
+		r.orderKey = q.heaps.front
+		q.pushHeap(slot)
 	case q.order != nil:
-		q.heap.push(q.requests.at, slot)
+		q.pushHeap(slot)
 	case last && (q.visible == Forever || q.pages.n > 0 && q.seen(q.pages.peek())):
 		q.pages.push(r.pack(slot))
 		for i := q.pages.n - 1; i > 0 && !q.seen(q.pages.at(i-1)); i-- {
@@ -210,9 +296,7 @@ func (q *queue) cancel(slot int32) {
 	}
 	if i := slices.Index(q.front, slot); i >= 0 {
 		q.front = slices.Delete(q.front, i, i+1)
-	} else if i := int(r.next); i >= 0 && i < len(q.heap) && q.heap[i] == slot {
-		q.heap.remove(q.requests.at, i)
-	} else {
+	} else if !q.removeHeaped(slot) {
 		r.state = cancelled
 		q.cancelled++
 		return
@@ -224,6 +308,14 @@ func (q *queue) cancel(slot int32) {
 func (q *queue) eachListed(f func(r *Request)) {
 	for _, list := range [][]int32{q.front, q.heap} {
 		for _, slot := range list {
+			f(&q.requests.at[slot])
+		}
+	}
+	if q.heaps == nil {
+		return
+	}
+	for _, heap := range q.heaps.of {
+		for _, slot := range heap {
 			f(&q.requests.at[slot])
 		}
 	}
@@ -248,75 +340,4 @@ func (q *queue) emitted() (n int64) {
 		q.eachPacked(count)
 	}
 	return n
-}
-
-// before reports whether a comes before b in the pool's order.
-func before(a, b *Request) bool {
-	switch {
-	case a.orderKey != b.orderKey:
-		return a.orderKey < b.orderKey
-	case a.Arrival != b.Arrival:
-		return a.Arrival < b.Arrival
-	}
-	return a.ID < b.ID
-}
-
-// orderHeap is a binary heap of the slots of waiting requests, in a pool's order. Request.next is a request's place in
-// it, so that one that is cancelled can be removed.
-type orderHeap []int32
-
-func (h *orderHeap) push(requests []Request, slot int32) {
-	requests[slot].next = int32(len(*h))
-	*h = append(*h, slot)
-	h.up(requests, len(*h)-1)
-}
-
-func (h *orderHeap) pop(requests []Request) int32 {
-	top := (*h)[0]
-	h.remove(requests, 0)
-	return top
-}
-
-func (h *orderHeap) remove(requests []Request, i int) {
-	q, n := *h, len(*h)-1
-	q[i] = q[n]
-	*h = q[:n]
-	if i < n {
-		requests[q[i]].next = int32(i)
-		h.down(requests, i)
-		h.up(requests, i)
-	}
-}
-
-func (h orderHeap) swap(requests []Request, i, j int) {
-	h[i], h[j] = h[j], h[i]
-	requests[h[i]].next, requests[h[j]].next = int32(i), int32(j)
-}
-
-func (h orderHeap) up(requests []Request, i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !before(&requests[h[i]], &requests[h[parent]]) {
-			return
-		}
-		h.swap(requests, i, parent)
-		i = parent
-	}
-}
-
-func (h orderHeap) down(requests []Request, i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(h) {
-			return
-		}
-		if child+1 < len(h) && before(&requests[h[child+1]], &requests[h[child]]) {
-			child++
-		}
-		if !before(&requests[h[child]], &requests[h[i]]) {
-			return
-		}
-		h.swap(requests, i, child)
-		i = child
-	}
 }

@@ -19,10 +19,11 @@ type Request struct {
 	// 0: no later request continues it.
 	OutputContent int32
 
-	Session  int32 // that it belongs to, for routers; 0: none
-	Class    uint8 // index of its service class
-	Priority int8  // lower runs first where a policy goes by it
-	Traced   bool  // reported step by step to a Sink that is a Tracer
+	Session  int32  // that it belongs to, for routers; 0: none
+	Class    uint8  // index of its service class
+	Priority int8   // lower runs first where a policy goes by it
+	Traced   bool   // reported step by step to a Sink that is a Tracer
+	Adapter  uint16 // LoRA adapter that it has, see Adapters; 0: the model itself
 
 	Record
 	engineState

@@ -168,13 +168,17 @@ func (in *Instance) joinQueue(now Time, r *Request) {
 	slot, order := noSlot, in.pool.Order
 	seen := in.nextBoundary(now)
 	queuedAt := seen.Add(-in.cluster.ingress)
-	if order != nil || in.queue.vacant() || queuedAt != r.Arrival || !r.plain() {
+	if order != nil || in.adapters != nil || in.queue.vacant() || queuedAt != r.Arrival || !r.plain() {
 		slot = in.requests.put(r)
 		q := &in.requests.at[slot]
 		q.state, q.queuedAt = waiting, queuedAt
 		in.watch(slot)
 		if order != nil {
 			q.orderKey = order.Key(r)
+		}
+		if in.adapters != nil {
+			in.adapters.queue(slot, q, now)
+			in.queue.key(q)
 		}
 	}
 	in.queue.push(r, slot)

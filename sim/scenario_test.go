@@ -47,6 +47,7 @@ type scenario struct {
 	ingress                     sim.Duration
 	coldStart                   sim.Duration
 	noise                       sim.Noise
+	adapters                    sim.Adapters
 	requests                    []sim.Request
 	tree                        *sim.Contents // nil: no prefix caching
 	clients                     int           // > 0: closed loop
@@ -125,6 +126,7 @@ func drawScenario(t *rapid.T) scenario {
 	drawSpeculation(t, &sc)
 	sc.drawRadix(t)
 	sc.passChunks(len(sc.requests) + int(sc.blockSize))
+	sc.drawAdapters()
 	return sc
 }
 
@@ -363,7 +365,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		Passing: sc.passing, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
 		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, StartsCold: sc.startsCold, Noise: sc.noise,
-		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
+		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation, Adapters: sc.adapters,
 		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
 	if sc.queues() {

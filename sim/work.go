@@ -18,6 +18,8 @@ type Work struct {
 	allocated bool     // some of the blocks that the step needs have been allocated
 	settled   int      // members of the prefill list whose chunks others may reuse
 	match     kv.Match // what the cache has of the request that CachedTokens was asked of last
+
+	passesOver bool // no request that waits has an adapter that may join the batch
 }
 
 // reset starts the composition of another step.
@@ -26,7 +28,7 @@ func (w *Work) reset(now Time) {
 	w.now, w.full, w.headBlocked = now, false, false
 	w.paused, w.inTurn, w.tookTurns = false, false, false
 	w.allocated, w.settled = false, 0
-	w.match = kv.Match{}
+	w.match, w.passesOver = kv.Match{}, false
 	if w.in.drafting.leftOut {
 		w.in.rejoin()
 	}
@@ -35,7 +37,7 @@ func (w *Work) reset(now Time) {
 	} else {
 		w.demand = in.planDrafts()
 	}
-	s.SwapBlocks = 0
+	s.SwapBlocks, s.AdapterCopies = 0, 0
 	if s.Prefills > 0 {
 		s.ClearPrefill()
 	}
@@ -194,6 +196,9 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		in.countLoaded(r, &w.match)
 	}
 	w.match = kv.Match{}
+	if in.adapters != nil {
+		w.admitAdapter(r, !r.admitted)
+	}
 	if !r.admitted {
 		r.admitted, r.Admitted, r.Cached = true, w.now, r.Computed
 		in.cluster.totals.CachedTokens += int64(r.Computed)
@@ -264,3 +269,36 @@ func (w *Work) BatchFull() { w.full = true }
 // HeadBlocked says that the head of the queue cannot be admitted before a member of the batch ends. Segments are then
 // cut at arrivals only if one may come before the head.
 func (w *Work) HeadBlocked() { w.headBlocked = true }
+
+// Layers with a sliding window take blocks for a chunk of a prompt that are free again when it has been computed, see
+// kv.Passing.
+
+// passing returns the blocks that the chunk of r takes for a time, with those that it has of the one before.
+func (in *Instance) passing(r *Request) int64 {
+	if r.chunk == 0 {
+		return int64(r.passing)
+	}
+	return in.cache.Passing(r.Computed-r.underWay, r.Computed+r.chunk)
+}
+
+// pass frees what the chunk of r, whose step ends, took for a time. Where chunks count as computed with their ends,
+// what is before the window of this one stays until the next.
+func (in *Instance) pass(r *Request) {
+	had := in.passing(r)
+	r.passing, r.underWay = 0, 0
+	if in.cache.Lags() && r.state == prefilling && r.chunk < r.Pending() {
+		r.passing, r.underWay = int32(in.cache.Passing(r.Computed, r.Computed+r.chunk)), r.chunk
+	}
+	if had > int64(r.passing) {
+		in.cache.ReleasePassing(had - int64(r.passing))
+	}
+}
+
+// dropPassing frees what chunks of r have taken for a time: r leaves the batch before its prompt is complete.
+func (in *Instance) dropPassing(r *Request) {
+	if r.passing > 0 {
+		in.cache.ReleasePassing(int64(r.passing))
+		r.passing = 0
+	}
+	r.underWay = 0
+}

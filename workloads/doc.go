@@ -9,6 +9,7 @@
 //	mixed.go    Mixed: several streams, each with arrivals of its own
 //	clients.go  streams of clients that differ in rate, bursts and lengths
 //	fan.go      Fan: several answers to each prompt of a source
+//	adapters.go Adapted: the LoRA adapters that requests of a source have
 //	arrivals/   processes of arrivals
 //	requests/   what a request is: lengths, class, shared content, patience
 //	lengths/    laws of token counts, and recorded ones

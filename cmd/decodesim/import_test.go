@@ -106,7 +106,8 @@ func TestMistakesOfAnImportAreNamed(t *testing.T) {
 		{"-tp 3: 3 does not divide the 32 attention heads", []string{good + " -tp 3", "--gpu", "h100"}},
 		{"--strict: --bogus: no flag of vllm-v1 that decodesim knows",
 			[]string{good + " --bogus", "--strict", "--gpu", "h100"}},
-		{"--strict: --enable-lora: LoRA adapters", []string{good + " --enable-lora", "--strict", "--gpu", "h100"}},
+		{"--strict: --lora-modules: the adapters by name",
+			[]string{good + " --enable-lora --lora-modules a=b", "--strict", "--gpu", "h100"}},
 	} {
 		status, out, errOut := try(append([]string{"import"}, c.args...)...)
 		assert.Equal(t, exitBadInput, status, "%v", c.args)

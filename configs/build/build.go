@@ -56,6 +56,10 @@ func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).cont
 // NewLive is New of a deployment that is sent its requests from elsewhere: what they share is a tree that is empty yet,
 // and nothing ends the run.
 func NewLive(s *configs.Scenario) (*Built, error) {
+	if s.Workload.Adapted() {
+		return nil, s.Errorf("workload.adapters", "requests that come from elsewhere have no LoRA adapters here; expected none, "+
+			"in the workload and its classes")
+	}
 	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) })
 	if err == nil {
 		b.Config.Until = 0
@@ -81,6 +85,9 @@ func newBuilt(s *configs.Scenario, contents func(*Built) *sim.Contents) (*Built,
 	b.Config.Ingress, b.Config.Egress, b.Config.Until = b.ingress(), stream.Egress(), horizon(s)
 	if err := b.load(); err != nil {
 		return nil, err
+	}
+	if err := b.adapt(); err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	b.Config.Source, b.Config.Contents, b.Config.TraceEvery = b.requests, contents(b), b.traceEvery()
 	if err := b.fleet(); err != nil {

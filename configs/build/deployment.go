@@ -52,6 +52,10 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	if err != nil {
 		return d, err
 	}
+	d.LoRA, err = loraOf(s, p, &d.GPU)
+	if err != nil {
+		return d, err
+	}
 	return d, undeployable(s, p, d.Validate())
 }
 
@@ -103,7 +107,7 @@ func undeployable(s *configs.Scenario, p *configs.Pool, err error) error {
 	}
 	message := strict.Message(err)
 	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel",
-		"expert_skew", "enable_eplb", "num_redundant_experts", "all_to_all", "batch_overlap"} {
+		"expert_skew", "enable_eplb", "num_redundant_experts", "all_to_all", "batch_overlap", "enable_lora"} {
 		if rest, ok := strings.CutPrefix(message, key+" "); ok {
 			return s.Errorf(s.PoolPath(p, key), "%s", rest)
 		}

@@ -7,6 +7,7 @@
 //	cache.go engine.go cold_start.go
 //	                                 blocks, host memory, limits, and how long a replica takes to start
 //	pool.go scheduler.go prefix.go   the pool and what schedules it
+//	adapters.go                      LoRA adapters: their slots, and the requests that have one
 //	noise.go speculation.go          what lengthens its steps, and what drafts its tokens
 //	routes.go links.go               pools that share the work on a request, and the links between them
 //	load.go classes.go choices.go    the requests

@@ -44,7 +44,18 @@ type EngineArguments struct {
 	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
 	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" unit:"rows" doc:"rows that steps are padded to; null: the engine's own"`
 	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"a batch is fixed one step before it runs; step_s is hidden behind the GPU's time"`
+
+	EnableLoRA        bool     `yaml:"enable_lora,omitempty" about:"LoRA adapters have slots in the memory of each GPU, for the requests of workload.adapters; null: false"`
+	MaxLoRAs          int      `yaml:"max_loras,omitempty" bound:"[1,1024]" unit:"adapters" about:"adapters that the requests of a batch may have, and slots on each GPU; with enable_lora, null: 1"`
+	MaxLoRARank       int      `yaml:"max_lora_rank,omitempty" bound:"[1,512]" unit:"rows" about:"rows of a slot: 1 8 16 32 64 128 256 320 512; with enable_lora, null: 16"`
+	MaxCPULoRAs       int      `yaml:"max_cpu_loras,omitempty" bound:"[1,1048576]" unit:"adapters" about:"adapters in host memory, those with slots among them; with enable_lora, null: max_loras"`
+	LoRADtype         string   `yaml:"lora_dtype,omitempty" oneof:"lora-dtypes" about:"of the matrices of adapters: auto bfloat16 float16, 16 bits each; with enable_lora, null: auto"`
+	LoRATargetModules []string `yaml:"lora_target_modules,omitempty" about:"modules that have slots, such as [q_proj, v_proj]; with enable_lora, null: all, the LM head and the embedding among them"`
+	LoRALoadBps       float64  `yaml:"lora_load_bps,omitempty" bound:"(0,1e15]" about:"bytes/s from storage to host memory, for adapters that it lacks; null: it has all from the beginning, for which max_cpu_loras must do"`
 }
+
+// LoRARanks returns the ranks that vLLM takes for max_lora_rank (0.33.0, vllm/config/lora.py:25).
+func LoRARanks() []int { return []int{1, 8, 16, 32, 64, 128, 256, 320, 512} }
 
 // MemoryShare is what gpu_memory_utilization means to the engine.
 func (a *EngineArguments) MemoryShare(e *EngineSpec) hardware.MemoryShare {
@@ -83,6 +94,8 @@ const (
 
 	RetractLength   = "length"
 	RetractPriority = "priority"
+
+	LoRAAuto = "auto"
 
 	VictimTail        = "tail"
 	VictimLastInOrder = "last-in-order"

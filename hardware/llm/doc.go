@@ -5,6 +5,7 @@
 //	mixer.go      Mixer: attention, latent attention, compression and indexers
 //	projections.go recurrence.go
 //	              their parameters, and recurrences
+//	adaptable.go  Projection: what LoRA adapters may change
 //	residual.go   Residual: what carries activations where that is more than one vector
 //	attention.go  AttentionGroup: the layers that attend alike, what they read and what a token adds to their cache
 //	cache.go      the cache and the state of a sequence

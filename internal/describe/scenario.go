@@ -67,11 +67,19 @@ func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]strin
 	return [][2]string{
 		{"hardware", Replicas(p)},
 		{"engine", engineLine(p, r)},
-		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", Giga(m.Usable),
-			Giga(m.Weights),
+		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights%s, %s activations, %s context, %s KV cache%s", Giga(m.Usable),
+			Giga(m.Weights), Slots(m.Adapters),
 			Giga(m.Activations), Giga(m.Context), Giga(m.KV), MemoryShareOf(p))},
 		{"KV cache", cacheLine(p, r, lengthMean)},
 	}
+}
+
+// Slots says what the slots of LoRA adapters take of a GPU; empty: there are none.
+func Slots(bytes float64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s adapter slots", Giga(bytes))
 }
 
 // engineLine says in the engine's own words what it puts into a batch.

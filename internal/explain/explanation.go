@@ -179,6 +179,8 @@ type memoryX struct {
 	Blocks      int64   `json:"blocks"`        // of all ranks, with those that the engine keeps back
 	Sequences   int     `json:"sequences"`     // of this context at once
 	MaxModelLen int     `json:"max_model_len"` // tokens of one sequence
+
+	Adapters float64 `json:"adapter_bytes,omitempty"` // slots of LoRA adapters; absent: none
 }
 
 // Curve is the step of another batch at the same context; memory and compute are at peak, so the longer is the bound.
@@ -239,7 +241,7 @@ func (s *Step) Explain() (*Explanation, error) {
 	m := &s.Memory
 	x.Memory = memoryX{
 		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.CacheBlocks,
-		s.fitting(s.Context), int(s.MaxModelLen),
+		s.fitting(s.Context), int(s.MaxModelLen), m.Adapters,
 	}
 	x.memoryShare = describe.MemoryShareOf(pool)
 	x.Curve = s.curve()

@@ -115,7 +115,11 @@ func (s *Step) meanContext() (int, error) {
 		return 0, err
 	}
 	defer b.Close()
-	lengths, ok := b.Config.Source.(interface {
+	source := b.Config.Source
+	if a, ok := source.(interface{ Unadapted() sim.Source }); ok {
+		source = a.Unadapted()
+	}
+	lengths, ok := source.(interface {
 		Means() (prompt, output float64)
 	})
 	if !ok {

@@ -227,9 +227,10 @@ func contextSentence(s *Step, x *Explanation) string {
 
 func explainMemory(line func(string, ...any), x *Explanation) {
 	m := &x.Memory
-	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.",
+	line("Memory of a GPU: %s GB usable of %s: %s weights%s, %s activations, %s context, %s KV cache%s.",
 		describe.Giga(m.Usable), describe.Giga(m.Total),
-		describe.Giga(m.Weights), describe.Giga(m.Activations), describe.Giga(m.Context), describe.Giga(m.KV), x.memoryShare)
+		describe.Giga(m.Weights), describe.Slots(m.Adapters), describe.Giga(m.Activations), describe.Giga(m.Context),
+		describe.Giga(m.KV), x.memoryShare)
 	line(
 		"The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of "+
 			"%s.",

@@ -36,8 +36,8 @@ var gallery = []struct {
 	{"Speculation", []string{"drafter-8b-70b", "eagle3-70b", "mtp-coding-397b"}},
 	{"Prefill and decode in separate pools", []string{"pd-70b", "pd-r1", "agentic-1t-colocated", "agentic-1t-pd",
 		"wide-ep-r1"}},
-	{"Load, batches and failures", []string{"overload-8b", "day-8b", "two-classes-8b", "batch-70b", "failure-70b",
-		"day-mix-8b", "clients-8b"}},
+	{"Load, batches and failures", []string{"overload-8b", "day-8b", "two-classes-8b", "lora-8b", "batch-70b",
+		"failure-70b", "day-mix-8b", "clients-8b"}},
 	{"Other machines", []string{"consumer-8b", "consumer-gpt-oss-20b", "lpu-70b", "wafer-70b"}},
 }
 

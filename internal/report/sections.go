@@ -138,6 +138,9 @@ func sections(t *text.Page, s *metrics.Summary) {
 		if q.KVTiers != nil {
 			t.Item("KV tiers", tiers(s, q))
 		}
+		if q.Adapters != nil {
+			t.Item("adapters", adapters(s, q))
+		}
 	}
 	if x := s.Transfers; x != nil {
 		t.Item(
@@ -201,6 +204,22 @@ func caches(q *metrics.PoolResult, cached bool) string {
 		said += fmt.Sprintf(", %s of the rows had ended", text.Percent(q.FinishedRows))
 	}
 	return said
+}
+
+// adapters says how often LoRA adapters had to come to their slots, and what waiting for these cost.
+func adapters(s *metrics.Summary, q *metrics.PoolResult) string {
+	a, pool := q.Adapters, ""
+	if len(s.Pools) > 1 {
+		pool = q.Name + ": "
+	}
+	stored := ""
+	if a.Reads > 0 {
+		stored = fmt.Sprintf(", %s of them from storage", text.Count(a.Reads))
+	}
+	return pool + fmt.Sprintf("%d for %s, %s a replica: %s found theirs in one, and %s%s, for which steps waited %s of "+
+		"their time; %s waited for a slot, %s in the mean of all", a.N, text.Counted(a.Requests, "request"),
+		text.Counted(int64(a.Slots), "slot"), text.Percent(a.HitRate), text.Count(a.Copies)+" came to one", stored,
+		text.Percent(a.CopyShare), text.Percent(a.WaitedShare), text.Duration(a.WaitMeanS))
 }
 
 // tiers says where cached prompt tokens were.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 )
@@ -87,6 +88,15 @@ func (d *draft) fit() error {
 	if d.value("radix_cache") == "false" && d.value("schedule_policy") == "lpm" {
 		d.pool = slices.DeleteFunc(d.pool, func(s setting) bool { return s.key == "schedule_policy" })
 		d.note("--schedule-policy lpm goes by the prefix cache, which is off: fcfs is taken, as SGLang does")
+	}
+	if d.value("enable_lora") != "true" {
+		d.pool = slices.DeleteFunc(d.pool, func(s setting) bool {
+			about := strings.Contains(s.key, "lora")
+			if about {
+				d.idles = append(d.idles, Remark{s.flag, "no LoRA adapters without --enable-lora"})
+			}
+			return about
+		})
 	}
 	e, err := catalog.Engine(d.engine)
 	if err != nil {

@@ -160,10 +160,11 @@ func TestWhatIsNoKeyIsNamed(t *testing.T) {
 		`VLLM_LOGGING_LEVEL=DEBUG HF_TOKEN=hf_secret vllm serve llama-3.1-8b --max-num-seqs 8 --port 80 --api-key sk-secret --max_num_seqs 16 \
 		--speculative-config '{"method": "eagle"}' --enable-lora --lora-modules a=b c=d --stream-interval 1 --foo 7 --tensor-paralel-size 2 $EXTRA`, "h100", nil)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"--max_num_seqs 16"}, i.Taken)
+	assert.Equal(t, []string{"--max_num_seqs 16", "--enable-lora"}, i.Taken)
 	assert.Equal(t, []string{"--port --api-key: the HTTP server", "--stream-interval: as without it"}, i.Idle)
 	assert.Equal(t, []string{
-		"--speculative-config: " + speculative, "--enable-lora --lora-modules: LoRA adapters",
+		"--speculative-config: " + speculative,
+		"--lora-modules: the adapters by name; workload.adapters says how many requests have",
 		"VLLM_LOGGING_LEVEL: variables of the environment are not read, except VLLM_USE_V1",
 	}, i.Differs)
 	assert.Equal(t, []string{
@@ -372,4 +373,22 @@ func TestANumberBeforeTheGPUIsHowManyThereAre(t *testing.T) {
 func TestARemarkMovesNoCursor(t *testing.T) {
 	lines := grouped([]Remark{{"--odd\x1b[2J", "no flag"}, {"--turned\u202e", "no flag"}})
 	assert.Equal(t, []string{`--odd\x1b[2J --turned\u202e: no flag`}, lines)
+}
+
+// TestAServerWithAdaptersHasTheirSlots: the flags about LoRA adapters are keys of the pool, and without --enable-lora
+// they say nothing, as in vLLM.
+func TestAServerWithAdaptersHasTheirSlots(t *testing.T) {
+	i, err := read("vllm serve llama-3.1-8b --enable-lora --max-loras 8 --max-lora-rank 64 --max-cpu-loras 32 "+
+		"--lora-dtype auto --lora-target-modules q_proj v_proj --lora-modules sql=org/sql-lora", "h100", nil)
+	require.NoError(t, err)
+	s, err := configs.Read("x", i.Text, configs.Options{})
+	require.NoError(t, err)
+	p := &s.Pools[0]
+	assert.Equal(t, []any{true, 8, 64, 32, "auto", []string{"q_proj", "v_proj"}},
+		[]any{p.EnableLoRA, p.MaxLoRAs, p.MaxLoRARank, p.MaxCPULoRAs, p.LoRADtype, p.LoRATargetModules})
+
+	i, err = read("vllm serve llama-3.1-8b --max-loras 8", "h100", nil)
+	require.NoError(t, err)
+	assert.Empty(t, i.Taken)
+	assert.Equal(t, []string{"--max-loras: no LoRA adapters without --enable-lora"}, i.Idle)
 }

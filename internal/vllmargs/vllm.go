@@ -91,8 +91,26 @@ func vllmGraphs() table {
 	}
 }
 
+// vllmLoRA are the flags about LoRA adapters (0.33.0, vllm/engine/arg_utils.py:1603).
+func vllmLoRA() table {
+	return table{
+		row("--enable-lora", nothing, truth("enable_lora", false)),
+		row("--max-loras", one, count("max_loras", 1024)),
+		row("--max-lora-rank", one, count("max_lora_rank", 512)),
+		row("--max-cpu-loras", one, count("max_cpu_loras", 1<<20)),
+		row("--lora-dtype", one, choice("lora_dtype", "", [2]string{"auto", "auto"}, [2]string{"bfloat16", "bfloat16"},
+			[2]string{"float16", "float16"})),
+		row("--lora-target-modules", several, func(d *draft, g *given) error {
+			d.set("lora_target_modules", "["+strings.Join(g.values, ", ")+"]", g)
+			return nil
+		}),
+		row("--lora-modules", several, differs("the adapters by name; workload.adapters says how many requests have")),
+		row("--enable-lora-bias --fully-sharded-loras --enable-tower-connector-lora --specialize-active-lora", nothing,
+			differs("how LoRA adapters are computed")),
+	}
+}
+
 func vllmUnmodelled() table {
-	lora := differs("LoRA adapters")
 	return slices.Concat(table{
 		row("--speculative-config -sc", one, draftedPart),
 		row("--speculative-model", one, drafted("model")),
@@ -128,8 +146,7 @@ func vllmUnmodelled() table {
 		}),
 		row("--disable-sliding-window", nothing, differs("windowed layers without windows")),
 	},
-		rows(nothing, lora, "--enable-lora --enable-lora-bias"), rows(several, lora, "--lora-modules"),
-		rows(one, lora, "--max-loras --max-lora-rank --max-cpu-loras --lora-dtype"),
+		vllmLoRA(),
 		rows(one, differs("how drafts are made"), "--speculative-draft-tensor-parallel-size --ngram-prompt-lookup-max "+
 			"--ngram-prompt-lookup-min"))
 }

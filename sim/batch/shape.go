@@ -1,5 +1,7 @@
 package batch
 
+import "github.com/decodesim/decodesim/sim/clock"
+
 // Shape is all a cost model may know of a rank's batch in one step: sums, kept incrementally. Pricing visits no
 // sequence.
 type Shape struct {
@@ -14,6 +16,11 @@ type Shape struct {
 	Outputs       int   // rows through the LM head
 	SwapBlocks    int64 // KV blocks copied to and from host memory before the step runs
 	Capped        [2]Capped
+
+	Adapters       int            // LoRA adapters that some sequence of the step has
+	AdapterTokens  int64          // Σ tokens of the sequences that have one
+	AdapterOutputs int            // of the rows through the LM head, those of such sequences
+	AdapterCopies  clock.Duration // that adapters take to come to the GPU before the step runs
 }
 
 // Capped is the context as layers with a limited window see it, for a Window of the model.

@@ -98,6 +98,7 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 		r.HostHitRate = ratio(float64(p.Loaded), float64(p.Prompted))
 	}
 	r.countTiers(pool, &p)
+	r.countAdapters(pool, &p)
 	if k := &p.Ranks; k.Steps > 0 {
 		steps, n := float64(k.Steps), float64(pool.Ranks)
 		r.Ranks = &Ranks{N: pool.Ranks, BusiestTokens: ratio(n*float64(k.TokenMax), float64(k.TokenSum)),
@@ -122,6 +123,18 @@ func (r *PoolResult) countTiers(pool *sim.Pool, p *sim.PoolTotals) {
 			FetchedTokens: p.Tiers[i].Fetched})
 	}
 	r.RecomputedShare = ratio(float64(p.Recomputed), all)
+}
+
+// countAdapters counts what became of LoRA adapters, if requests have any.
+func (r *PoolResult) countAdapters(pool *sim.Pool, p *sim.PoolTotals) {
+	if pool.Adapters.Slots == 0 {
+		return
+	}
+	a := &p.Adapters
+	r.Adapters = &Adapters{N: len(pool.Adapters.Copies), Slots: pool.Adapters.Slots, Requests: a.Requests,
+		HitRate: ratio(float64(a.Resident), float64(a.Requests)), Copies: a.Copies, Reads: a.Reads,
+		CopyShare:   ratio(a.CopyingS, p.BusyS),
+		WaitedShare: ratio(float64(a.Waited), float64(a.Requests)), WaitMeanS: ratio(a.WaitedS, float64(a.Requests))}
 }
 
 // changed reports whether the number of replicas of the i-th pool changed.

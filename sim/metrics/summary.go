@@ -184,6 +184,22 @@ type PoolResult struct {
 	RecomputedShare float64 `json:"recomputed_share,omitempty"`
 
 	Ranks *Ranks `json:"ranks,omitempty"` // of each replica; absent where it has one
+
+	Adapters *Adapters `json:"adapters,omitempty"` // absent where no request has one
+}
+
+// Adapters is what became of LoRA adapters. A request waits for them while it is queued, its adapter is not among those
+// of the batch, and every slot has one of that.
+type Adapters struct {
+	N           int     `json:"n"`
+	Slots       int     `json:"slots"`           // of a replica
+	Requests    int64   `json:"requests"`        // admitted that have one
+	HitRate     float64 `json:"hit_rate"`        // share of them whose adapter had a slot when they were admitted
+	Copies      int64   `json:"copies"`          // of adapters from host memory to slots
+	Reads       int64   `json:"reads,omitempty"` // of them, those that came from storage before
+	CopyShare   float64 `json:"copy_share"`      // of the time of steps: waiting for adapters to come
+	WaitedShare float64 `json:"waited_share"`    // of the requests: those that waited for a slot
+	WaitMeanS   float64 `json:"wait_mean_s"`     // that they did, over all requests
 }
 
 // TierHits is what came from a tier of the KV cache: gpu, host or one below.
