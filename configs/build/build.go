@@ -57,8 +57,8 @@ func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).cont
 // and nothing ends the run.
 func NewLive(s *configs.Scenario) (*Built, error) {
 	if s.Workload.Adapted() {
-		return nil, s.Errorf("workload.adapters", "requests that come from elsewhere have no LoRA adapters here; expected none, "+
-			"in the workload and its classes")
+		return nil, s.Errorf("workload.adapters", "requests that come from elsewhere have no LoRA adapters here; "+
+			"expected none, in the workload and its classes")
 	}
 	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) })
 	if err == nil {
