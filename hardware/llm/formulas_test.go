@@ -20,7 +20,8 @@ func TestLatentAttentionIsCountedByItsFormula(t *testing.T) {
 		Norms:               32 + 24,
 	}
 	assert.Equal(t, want, count())
-	s.QKVBias, s.OutputBias, s.OutputGate, s.HeadGate, s.Sinks = true, true, true, true, true
+	s.QKVBias, s.OutputBias, s.OutputGate = true, true, true
+	s.HeadGate, s.Sinks = true, true
 	want[Attention] += 64 + 64*4*16 + 64*4 + 4
 	want[AttentionReplicated] += 32 + 8 + 24
 	assert.Equal(t, want, count())
