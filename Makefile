@@ -178,9 +178,10 @@ notebook-pages: build $(VENV)/installed ## notebooks/pages anew
 	$(RENDER)
 
 .PHONY: lab
-lab: build $(VENV)/installed ## open the notebooks in a browser, by JupyterLab
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check jupyterlab
-	cd notebooks && DECODESIM="$(CURDIR)/$(BINARY)" .venv/bin/jupyter lab
+LAB ?=
+lab: build $(VENV)/installed ## open the notebooks in a browser, by JupyterLab; LAB is its arguments, such as --no-browser
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check jupyterlab==4.6.6
+	cd notebooks && DECODESIM="$(CURDIR)/$(BINARY)" .venv/bin/jupyter lab $(LAB)
 
 $(VENV)/installed: notebooks/requirements.txt
 	python3 -m venv $(VENV)

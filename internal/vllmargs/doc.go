@@ -17,7 +17,7 @@
 //	vllm.go sglang.go tensorrtllm.go idle.go
 //	             the flags that are known
 //	precision.go names of number formats
-//	graphs.go    CUDA graphs, JSON included; hicache.go: SGLang's cache in host memory
+//	graphs.go    CUDA graphs, JSON included; hicache.go: SGLang's cache in host memory; lmcache.go: that of LMCache
 //	roles.go     servers of a disaggregated deployment
 //	speculation.go
 //	             drafts, whose acceptance no command line says

@@ -31,6 +31,7 @@ type draft struct {
 	drafts                        drafts
 	hostSwitch                    *given // a KV cache in host memory, and its size, in gigabytes and in caches of a GPU
 	hostSize, hostRatio           *given
+	lmcache                       lmcache
 
 	idles, differing []Remark
 	unknown          []Remark

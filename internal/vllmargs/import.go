@@ -79,6 +79,7 @@ func (l *lexer) scenario(o Options) (*Import, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.lmcache.value, d.lmcache.order = l.value, l.order
 		all = append(all, d)
 	}
 	if err := roles(all); err != nil {

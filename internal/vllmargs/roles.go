@@ -36,6 +36,11 @@ func (d *draft) transferred(g *given) error {
 	}
 	said := fmt.Sprint(parts["kv_role"])
 	role := map[string]string{"kv_producer": configs.RolePrefill, "kv_consumer": configs.RoleDecode}[said]
+	connector := fmt.Sprint(parts["kv_connector"])
+	if role == "" && strings.HasPrefix(connector, "LMCacheConnectorV1") {
+		d.transferredByLMCache(g, parts)
+		return nil
+	}
 	if role == "" {
 		d.differ(g, elsewhere)
 		return nil

@@ -64,8 +64,7 @@ func sglangFlags() table {
 }
 
 func sglangUnmodelled() table {
-	lora, tiers := differs("LoRA adapters"), differs("a KV cache in host memory or "+
-		"beyond")
+	lora := differs("LoRA adapters")
 	links, experts := idle(links), differs("where experts are placed and copies of them asked")
 	return slices.Concat(table{
 		row("--hicache-size", one, hostCacheSize),
@@ -95,8 +94,11 @@ func sglangUnmodelled() table {
 			"--speculative-attention-mode --speculative-accept-threshold-single --speculative-accept-threshold-acc"),
 		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"),
 		rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
-		rows(nothing, tiers, "--enable-lmcache"),
-		rows(one, tiers, "--hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
+		rows(nothing, withLMCache, "--enable-lmcache"),
+		rows(one, idle("how a KV cache lies and is copied in host memory"), "--hicache-io-backend --hicache-mem-layout"),
+		rows(one, differs("a store below host memory: kv_tiers of the pool says its size, its bandwidth and when it is "+
+			"written, which no flag says"), "--hicache-write-policy --hicache-storage-backend "+
+			"--hicache-storage-backend-extra-config --hicache-storage-prefetch-policy"),
 		rows(one, links, "--disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device"),
 		rows(nothing, (*draft).placedByLoad, "--enable-eplb"),
 		rows(one, (*draft).redundantExperts, "--ep-num-redundant-experts"),
