@@ -53,7 +53,23 @@ func (l *layers) switchEngines(to string) error {
 	if engine.Scheduler == catalog.SchedulerStatic {
 		l.dropSpeculation(&engine)
 	}
+	if !engine.Has("enable_lora") {
+		l.dropAdapters(&engine)
+	}
 	return nil
+}
+
+// dropAdapters takes the LoRA adapters of requests away where the engine serves the model alone.
+func (l *layers) dropAdapters(e *catalog.EngineSpec) {
+	for _, section := range slices.Sorted(maps.Keys(l.sections)) {
+		if !l.sections[section] || section != "workload.adapters" &&
+			(!strings.HasPrefix(section, "workload.classes[") || !strings.HasSuffix(section, "].adapters")) {
+			continue
+		}
+		l.notes = append(l.notes, fmt.Sprintf("%s: left out: engine %s serves the model alone", section, e.Name))
+		l.forgetAll(section + ".")
+		delete(l.sections, section)
+	}
 }
 
 // dropTiers takes stores below host memory away from a pool that has lost its host memory.
