@@ -59,6 +59,9 @@ def ask(url, text, most):
         return answer.status == 200 and b"choices" in answer.read()
 
 
+running = []  # what sessions have started and not ended
+
+
 class Shell:
     """What a reader of the page has: the program and the tools in the PATH, in a directory of their own."""
 
@@ -72,7 +75,7 @@ class Shell:
         bench = self.dir / "bin/vllm"  # without what needs a GPU
         bench.write_text(f'#!/bin/sh\nshift 2\nexec {CLIENTS}/python/bin/python {HERE}/vllm_bench.py "$@"\n')
         bench.chmod(0o755)
-        path = [self.dir / "bin", CLIENTS / "guidellm/bin", CLIENTS / "gateway/bin", os.environ["PATH"]]
+        path = [self.dir / "bin", CLIENTS / "gateway/bin", CLIENTS / "guidellm/bin", os.environ["PATH"]]
         self.env = os.environ | {"PATH": ":".join(map(str, path))}
         self.started = []
 
@@ -81,6 +84,7 @@ class Shell:
         p = subprocess.Popen(["bash", "-c", "exec " + text], cwd=self.dir, env=self.env, stdout=log, stderr=log,
                              start_new_session=True)
         self.started.append(p)
+        running.append(p)
         for _ in range(1200):
             try:
                 urllib.request.urlopen(ready, timeout=1)
@@ -117,8 +121,9 @@ def load():
     said = sh.run(validate)
     print(said)
     rows = re.findall(r"^(\S+ \S+|\S+)\s+1\s+0\s+([\d.]+) %", said, flags=re.M)
-    expect(len(rows) >= 6 and all(float(e) < 2.5 for _, e in rows), "validate finds the tool's figures within 2.5 %: " +
-           ", ".join(f"{n} {e} %" for n, e in rows))
+    most = {n: 10 if n.startswith("TTFT") else 1 for n, _ in rows}  # TTFT has what a busy machine adds
+    expect(len(rows) >= 6 and all(float(e) <= most[n] for n, e in rows), "validate predicts what the tool says, TTFT " +
+           "within 10 %, all else within 1 %: " + ", ".join(f"{n} {e} %" for n, e in rows))
 
 
 def autoscaler():
@@ -146,7 +151,7 @@ def autoscaler():
     expect(bool(rows) and rows[0][1] > 0 and rows[0][2] == 3,
            f"at first many wait, and three replicas are wanted: {rows[:1]}")
     empty = next((i for i, r in enumerate(rows) if r[1] <= 1), None)
-    expect(empty is not None and 2 <= empty <= 4, f"the queue is empty some 6 s after the first look: after {empty} looks")
+    expect(empty is not None and 2 <= empty <= 4, f"the queue is empty some 7 s after the first look: {empty} looks")
     expect(bool(rows) and rows[-1][2] == 1, "one replica is wanted at last")
     again = json.loads(sh.run("decodesim run autoscaled/scenario.yaml --json"))
     live = json.loads((sh.dir / "autoscaled/summary.json").read_text())
@@ -187,6 +192,11 @@ if __name__ == "__main__":
         if name == "gateway" and "VLLM_SOURCE" not in os.environ:
             missing.append("VLLM_SOURCE")
         print(f"== {name}" + (f": left out, without {', '.join(missing)}" if missing else ""), flush=True)
-        if not missing:
-            do()
+        try:
+            if not missing:
+                do()
+        finally:
+            for p in running:
+                if p.poll() is None:
+                    p.terminate()
     sys.exit(1 if failures else 0)
