@@ -25,7 +25,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 	$(FIGURES:%=--published $(TRUTH)/%) $(LOGS:%=--logs $(TRUTH)/%) --report docs/accuracy.md --expected internal/expected/errors.json
 
 # Fewer collections make compiling and testing a fifth faster; without cgo no C compiler is needed.
-build wasm test test-site published lint: export GOGC = 400
+build wasm test test-pages published lint: export GOGC = 400
 export CGO_ENABLED = 0
 
 .PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy trial truth defaults lint live soak-live notebooks clean
@@ -39,7 +39,7 @@ build: ## build bin/decodesim
 # The simulator for a page, and what of Go it needs there: bin/wasm is where explore --out looks for it.
 WASM := bin/wasm
 SITE ?= bin/site
-.PHONY: wasm site test-site
+.PHONY: wasm site test-pages
 wasm:
 	GOOS=js GOARCH=wasm go build -trimpath -pgo=off -ldflags "-s -w -X main.version=$(VERSION)" -o $(WASM)/decodesim.wasm ./cmd/explorer
 	@install -m 644 "$$(go env GOROOT)/lib/wasm/wasm_exec.js" "$$(go env GOROOT)/LICENSE" $(WASM)
@@ -48,19 +48,25 @@ site: build wasm ## the explorer as static files, in SITE
 	@rm -rf $(SITE)
 	$(BINARY) explore --out $(SITE)
 
-test-site: site ## those files in a headless browser: the numbers of the program, by clicks and keys; SCREENSHOTS keeps what was seen
-	DECODESIM_SITE=$(abspath $(SITE)) DECODESIM_SCREENSHOTS=$(abspath $(SCREENSHOTS)) go test -pgo=off -vet=off -count 1 -v -run Site ./internal/explore
+test-pages: OPENED = PAGES_IN_BROWSER=1 go test -v -count 1 -pgo=off -vet=off
+test-pages: site ## those files, the explorer and every report in a headless browser: by clicks and keys, in the dark and on paper; SCREENSHOTS keeps what was seen
+	DECODESIM_SITE=$(abspath $(SITE)) DECODESIM_SCREENSHOTS=$(abspath $(SCREENSHOTS)) $(OPENED) ./internal/explore
+	$(OPENED) ./internal/page
+	$(OPENED) ./cmd/decodesim -run Report
 
 demo: build ## simulate a 70B model on H100s: a table here, plots and a report in demo-out/
 	@rm -rf $(DEMO)
 	$(BINARY) run chat-70b --out $(DEMO)
 
 # What compiles fast and is compiled once: without the command's profile, which would have everything compiled a second
-# time, and without debug information, which the tests of a package are linked without. make lint vets.
-QUICK = -pgo=off -gcflags=all=-dwarf=false
+# time, and without debug information, which the tests of a package are linked without. What takes no time when it runs is
+# compiled without inlining, which is a seventh of all compiling: all but what simulates, fits and draws. make lint vets.
+MODULE := github.com/decodesim/decodesim
+INLINED := std gonum.org/... golang.org/x/image/... $(patsubst %,$(MODULE)/%/...,sim policies hardware workloads internal/calibration internal/plot)
+QUICK = -pgo=off -gcflags=all='-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=false) $(patsubst %,-gcflags=%/...='-dwarf=false -l',crypto net go vendor)
 
 test: ## run every test
-	go test $(QUICK) -vet=off ./...
+	@go test $(QUICK) -vet=off ./...
 
 soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/page/pagetest"
-	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // reportOf returns the page that a command leaves and checks what is true of every page: it is small, needs nothing
@@ -29,9 +28,12 @@ func reportOf(t *testing.T, json string, numbers int, args ...string) []byte {
 	return page
 }
 
-// opens opens a page on a desk and on a phone.
+// opens opens a page on a desk and on a phone, where pages are to be opened.
 func opens(t *testing.T, page []byte, plots int) {
 	t.Helper()
+	if !pagetest.Asked() {
+		return
+	}
 	for _, width := range []int{1200, pagetest.Phone} {
 		seen := pagetest.Open(t, page, width)
 		require.Empty(t, seen.Errors)
@@ -97,9 +99,7 @@ func TestTheReportOfAComparisonHasItsNumbers(t *testing.T) {
 	require.Contains(t, string(page), "What differs in the scenarios")
 	require.Contains(t, string(page), `"title":"Requests waiting"`)
 	require.Equal(t, 9, strings.Count(string(page), `{"name":"weights=fp8","x":`), "plots with a curve of its own")
-	if !testing.Short() {
-		opens(t, page, 9)
-	}
+	opens(t, page, 9)
 }
 
 func TestTheReportOfASearchHasItsNumbers(t *testing.T) {
@@ -143,18 +143,14 @@ func TestTheReportOfAGridHasItsNumbers(t *testing.T) {
 		"--over", "model=llama-3.1-8b,llama-3.1-70b", "--plot", "rate,ttft_p95_s", "--plot", "max_num_seqs,rate,busy",
 		"--plot", "ttft_p95_s,busy")
 	require.Contains(t, string(page), "does not fit on 1 × h100-sxm", "errors of points are among the warnings")
-	if soak.Asked() {
-		opens(t, page, 7)
-	}
+	opens(t, page, 7)
 }
 
 func TestTheReportOfASensitivityHasItsNumbers(t *testing.T) {
 	inDir(t, small)
 	page := reportOf(t, "sensitivity.json", 100, "sensitivity", "chat.yaml", "--seeds", "2")
 	require.Contains(t, string(page), "Where the ranges come from")
-	if soak.Asked() {
-		opens(t, page, 0)
-	}
+	opens(t, page, 0)
 }
 
 func TestTheReportOfAValidationHasItsNumbers(t *testing.T) {
@@ -163,7 +159,5 @@ func TestTheReportOfAValidationHasItsNumbers(t *testing.T) {
 		"llama-3.1-8b,h100-sxm,2,100,50,30,8\nllama-3.1-8b,h100-sxm,8,100,50,40,9\n"
 	require.NoError(t, os.WriteFile("points.csv", []byte(rows), 0o600))
 	page := reportOf(t, "validation.json", 3, "validate", "--data", "points.csv")
-	if !testing.Short() {
-		opens(t, page, 2)
-	}
+	opens(t, page, 2)
 }

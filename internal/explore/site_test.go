@@ -114,7 +114,7 @@ func opened(t *testing.T, query string, width int) *pagetest.Browser {
 	t.Helper()
 	dir := os.Getenv("DECODESIM_SITE")
 	if dir == "" {
-		t.Skip("DECODESIM_SITE names no site: make test-site builds one")
+		t.Skip("DECODESIM_SITE names no site: make test-pages builds one")
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(server.Close)

@@ -28,13 +28,14 @@ var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome
 // Phone is how many pixels of a narrow phone are wide.
 const Phone = 390
 
-// Open opens a page in a frame of so many pixels. Without a browser the test is skipped.
+// Asked reports whether pages are to be opened in a browser, as make test-pages does; a browser takes longer than all
+// else that a page is tested for.
+func Asked() bool { return os.Getenv("PAGES_IN_BROWSER") != "" }
+
+// Open opens a page in a frame of so many pixels. Unless it was asked for, or without a browser, the test is skipped.
 func Open(t *testing.T, page []byte, width int) Seen {
 	t.Helper()
-	browser := find()
-	if browser == "" {
-		t.Skip("no chromium on this machine: the page is not opened")
-	}
+	browser := find(t)
 	dir := t.TempDir()
 	frame := fmt.Sprintf(`<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
 <iframe src="page.html" style="width:%dpx;height:900px;border:0"></iframe><script>
@@ -53,13 +54,18 @@ onload = () => setTimeout(() => {
 	return run(t, browser, dir)
 }
 
-// find returns the path of a browser; empty: there is none.
-func find() string {
+// find returns the path of a browser, or skips the test.
+func find(t *testing.T) string {
+	t.Helper()
+	if !Asked() {
+		t.Skip("PAGES_IN_BROWSER is not set: make test-pages opens pages in a browser")
+	}
 	for _, name := range browsers {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
+	t.Skip("no chromium on this machine: the page is not opened")
 	return ""
 }
 
@@ -84,14 +90,11 @@ func run(t *testing.T, browser, dir string) (s Seen) {
 	return s
 }
 
-// Visit opens an address, and returns what its scripts made of it and what is on the console. Without a browser the
-// test is skipped.
+// Visit opens an address, and returns what its scripts made of it and what is on the console. Unless it was asked for,
+// or without a browser, the test is skipped.
 func Visit(t *testing.T, url string) (dom string, errors []string) {
 	t.Helper()
-	browser := find()
-	if browser == "" {
-		t.Skip("no chromium on this machine: the page is not opened")
-	}
+	browser := find(t)
 	dom, said := visit(t, browser, url, "20000")
 	return dom, console.FindAllString(said, -1)
 }
