@@ -41,7 +41,8 @@ type message struct {
 // patience is how long anything may take on a machine that is busy.
 const patience = 30 * time.Second
 
-// Drive opens an address in a window of so many pixels. Unless it was asked for, or without a browser, the test is skipped.
+// Drive opens an address in a window of so many pixels. Unless it was asked for, or without a browser, the test is
+// skipped.
 func Drive(t *testing.T, url string, width, height int) *Browser {
 	t.Helper()
 	browser := find(t)
