@@ -126,9 +126,9 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-prefix",
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-few", "pd-prefix",
          "stages", "stages-prefix"]
-DEPART = ["pd-few", "pd-blocks", "pd-order"]  # of which decodesim is known to differ; so are pd and pd-prefix, asynchronous
+DEPART = ["pd-blocks", "pd-order"]  # of which decodesim is known to differ; so are pd, pd-few and pd-prefix, asynchronous
 
 
 class Tally:
