@@ -20,7 +20,7 @@ func TestAReleaseIsOfSeveralDeployments(t *testing.T) {
 	var runs []measured.Run
 	add := func(version string, deployments int) {
 		for i := range deployments {
-			l := measured.Labels{Engine: "vllm", Version: version, Own: fmt.Sprint(i)}
+			l := measured.Labels{Engine: "tensorrt-llm", Version: version, Own: fmt.Sprint(i)}
 			runs = append(runs, measured.Run{Labels: l}, measured.Run{Labels: l})
 		}
 	}
@@ -30,13 +30,17 @@ func TestAReleaseIsOfSeveralDeployments(t *testing.T) {
 	add("0.10.1", 3)
 	add("0.22", 2)
 	add("nightly", 4)
+	for version := range 6 {
+		runs = append(runs, measured.Run{Labels: measured.Labels{Engine: "vllm", Version: fmt.Sprint("0.1", version%2),
+			Own: fmt.Sprint(version)}})
+	}
 	k := releasesOf(runs)
-	assert.Equal(t, releases{"vllm": {"0.9", "0.10"}}, k)
+	assert.Equal(t, releases{"tensorrt-llm": {"0.9", "0.10"}}, k)
 	group := func(version string) string {
-		return k.levels(&measured.Labels{Engine: "vllm", Version: version})[releaseLevel]
+		return k.levels(&measured.Labels{Engine: "tensorrt-llm", Version: version})[releaseLevel]
 	}
 	for version, want := range map[string]strict.Release{"0.8": "0.9", "0.9.2": "0.9", "0.22": "0.10", "nightly": "0.10"} {
-		assert.Equal(t, releaseGroup("vllm", want), group(version), version)
+		assert.Equal(t, releaseGroup("tensorrt-llm", want), group(version), version)
 	}
 	assert.Len(t, k.levels(&measured.Labels{Engine: "sglang", Version: "0.5.9"}), releaseLevel, "none to tell apart")
 }
@@ -56,7 +60,7 @@ func TestTheNewestReleaseIsBuiltIn(t *testing.T) {
 		fittest.Measure(t, of, e)
 		for j := range of {
 			of[j].ID = fmt.Sprint(i, of[j].ID)
-			of[j].Labels.Engine, of[j].Labels.Version, of[j].Labels.Own = "vllm", version, fmt.Sprint(i)
+			of[j].Labels.Engine, of[j].Labels.Version, of[j].Labels.Own = "tensorrt-llm", version, fmt.Sprint(i)
 		}
 		runs = append(runs, of...)
 	}
@@ -65,7 +69,7 @@ func TestTheNewestReleaseIsBuiltIn(t *testing.T) {
 	sets := Sets(c.Efficiencies())
 	d := &hardware.Deployment{GPU: hardware.GPU{Name: runs[0].Labels.GPU}}
 	layer := func(version string) float64 {
-		return sets.On(&measured.Labels{Engine: "vllm", Version: version}, d).LayerS
+		return sets.On(&measured.Labels{Engine: "tensorrt-llm", Version: version}, d).LayerS
 	}
 	assert.InEpsilon(t, truth.LayerS, layer("1.2"), 0.15)
 	assert.InDelta(t, layer("1.2"), layer(""), 0)

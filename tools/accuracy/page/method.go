@@ -22,9 +22,10 @@ func (a *Accuracy) how(m *markdown) {
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of " +
 		"its engine have, then by what those of its family of GPUs under that engine have (Hopper, Blackwell), " +
 		"then its GPU of them, and by what those of its model in its precision have under that engine, on " +
-		"whichever GPU: which kernels an engine has for its shapes; and by what those of its release have (minor " +
-		"ones of which three deployments or more were measured, the nearest older one standing for others): what " +
-		"is built in is of the newest, and `efficiency: NAME@RELEASE` asks for another. The stacks of 2023 share " +
+		"whichever GPU: which kernels an engine has for its shapes; and by what those of its release have " +
+		"(minor ones of TensorRT-LLM of which three deployments or more were measured, the nearest older one " +
+		"standing for others): what is built in is of the newest, and `efficiency: " +
+		"NAME@RELEASE` asks for another. The stacks of 2023 share " +
 		"nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
 		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that " +
 		"of a B200), or else its family (an H800), or else its engine; an engine that was not measured gets that " +
@@ -43,10 +44,11 @@ func (a *Accuracy) how(m *markdown) {
 		"on deployments left out; a tenth or three tenths of the first change none by more than a point. So was the form, " +
 		"by the fits to public data that the priors come from; that what experts lose is the moving of activations " +
 		"(`moe_copy_bytes`) and not the padding of tiles (`moe_rows`), that a sequence has a part of the host and one of " +
-		"the GPU, and the σ of the times of launching, by errors on deployments, GPUs and models left out. That releases " +
-		"have constants of their own takes errors of deployments left out from 7.0 to 6.4 %% (TPOT) and from 18.5 to " +
-		"17.2 %% (TTFT), and of models left out from 9.3 to 10.0 %% (TPOT), on batches that were kept. Twice the weight of " +
-		"TTFT gives 16.4 %% of TTFT for 6.7 %% of TPOT: not taken. " +
+		"the GPU, and the σ of the times of launching, by errors on deployments, GPUs and models left out. So was " +
+		"that releases of TensorRT-LLM have constants of their own (of its deployments left out, TPOT from 7.6 to 7.2 %%; " +
+		"of separate pools, which are not fitted to, from 12.8 to 9.8 %%) and those of vLLM have not (of its deployments " +
+		"left out, TPOT would go from 6.2 to 5.2 %%, but of GPUs from 9.9 to 10.6 %% and of models from 6.8 to 7.3 %%), " +
+		"and that TTFT does not weigh twice as much (16.4 %% of TTFT for 0.3 points of TPOT). " +
 		"Exclusions were listed before residuals were looked at.")
 	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new "+
 		"simulation. Newton's method (gonum/optimize) finds the minimum; the runs are simulated again under it, %d rounds "+
