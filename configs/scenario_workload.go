@@ -136,6 +136,17 @@ func (w *Workload) ClosedSource(pairs *lengths.Pairs) sessions.ClosedLoop {
 	}
 }
 
+// Files returns the files of requests.
+func (w *Workload) Files() (all []string) {
+	if w.Trace != nil {
+		all = append(all, w.Trace.File)
+	}
+	if w.Lengths != nil && w.Lengths.File != "" {
+		all = append(all, w.Lengths.File)
+	}
+	return all
+}
+
 // Replay returns what a trace workload takes of its file: the narrower of its window and the workload's own ends.
 func (w *Workload) Replay(seed uint64) traces.Options {
 	t := w.Trace

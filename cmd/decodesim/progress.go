@@ -3,9 +3,13 @@ package main
 import (
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
@@ -17,12 +21,35 @@ func progressOn(w io.Writer) *progress.Line {
 	return progress.On(f)
 }
 
-// busy says on a terminal what a command does whose end nobody knows, and for how long it has been at it. What it
-// returns ends that.
-func busy(w io.Writer, what string) (ended func()) {
-	line := progressOn(w)
+// reading returns what says on a line how far a file is read, in bytes; nil: there is no line.
+func reading(line *progress.Line, path string) func(done, of int64) {
+	if line == nil {
+		return nil
+	}
+	what := "reading " + inputs.Escaped(filepath.Base(path))
 	line.Set(progress.Work{What: what})
-	return line.Clear
+	return func(done, of int64) {
+		line.Set(progress.Work{What: what, Done: float64(done) / 1e6, Of: float64(of) / 1e6, Unit: "MB"})
+	}
+}
+
+// built makes the parts of a run of s, and says on a terminal how far it is with the file of its requests.
+func built(s *configs.Scenario, errOut io.Writer) (*build.Built, error) {
+	files := s.Workload.Files()
+	if len(files) == 0 {
+		return build.New(s)
+	}
+	line := progressOn(errOut)
+	defer line.Clear()
+	return build.NewReporting(s, reading(line, files[0]))
+}
+
+// reporting returns what passes on to a line how far a part of a command is; nil: there is no line.
+func reporting(line *progress.Line) func(progress.Work) {
+	if line == nil {
+		return nil
+	}
+	return line.Set
 }
 
 // runsDone returns what says on a line how many of some runs are simulated; nil: there is no line.

@@ -128,7 +128,7 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if err != nil {
 		return err
 	}
-	b, err := build.New(s)
+	b, err := built(s, errOut)
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/output"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
@@ -165,9 +165,7 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ended := busy(errOut, "reading "+inputs.Escaped(f.data))
-	file, above, err := source.Read()
-	ended()
+	file, above, err := readData(source, errOut)
 	if err != nil {
 		return err
 	}
@@ -250,6 +248,17 @@ func decodesimVariables() []string {
 		}
 	}
 	return found
+}
+
+// readData reads measurements, and says on a terminal how far it is.
+func readData(source *validation.Source, errOut io.Writer) (*measured.File, configs.Options, error) {
+	line := progressOn(errOut)
+	defer line.Clear()
+	source.Reading = reading(line, source.Data)
+	source.Preparing = func(done, of int) {
+		line.Set(progress.Work{What: "preparing", Done: float64(done), Of: float64(of), Unit: "run"})
+	}
+	return source.Read()
 }
 
 // source is the data of the flags.

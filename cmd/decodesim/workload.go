@@ -13,10 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/traffic"
 	"github.com/decodesim/decodesim/workloads/traces"
@@ -91,9 +90,10 @@ share, and how the rate goes over time.
 				return err
 			}
 			defer abandon(d)
-			ended := busy(errOut, "reading "+inputs.Escaped(args[0]))
+			line := progressOn(errOut)
+			f.o.Reading = reading(line, args[0])
 			s, err := traffic.Describe(args[0], f.o)
-			ended()
+			line.Clear()
 			if err != nil {
 				return badTrace(err)
 			}
@@ -163,9 +163,10 @@ is that of --on; without it Llama 3.1 8B on H100s, doubled until they serve the 
 				return err
 			}
 			defer abandon(to)
-			ended := busy(errOut, "fitting "+inputs.Escaped(args[0]))
-			fit, err := traffic.FitTo(c.Context(), args[0], f.o, d)
-			ended()
+			line := progressOn(errOut)
+			f.o.Reading = reading(line, args[0])
+			fit, err := traffic.FitTo(c.Context(), args[0], f.o, d, reporting(line))
+			line.Clear()
 			if err != nil {
 				return badTrace(err)
 			}
@@ -238,7 +239,7 @@ func (w *written) register(c *cobra.Command) {
 
 // write has a trace written by what writes it: to stdout, or to a file that is whole or not there.
 func (w *written) write(ctx context.Context, out, errOut io.Writer,
-	by func(to io.Writer) (*traffic.Written, error)) error {
+	by func(to io.Writer, line *progress.Line) (*traffic.Written, error)) error {
 	if err := known(w.format); err != nil {
 		return err
 	}
@@ -255,9 +256,9 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 			to, keep = z, func() error { return errors.Join(z.Close(), f.Keep()) }
 		}
 	}
-	ended := busy(errOut, "writing requests")
-	done, err := by(to)
-	ended()
+	line := progressOn(errOut)
+	done, err := by(to, line)
+	line.Clear()
 	if err != nil {
 		return badTrace(err)
 	}
@@ -311,13 +312,13 @@ go on depends on its deployment. SCENARIO is a built-in name or a path to a YAML
 			if err != nil {
 				return err
 			}
-			b, err := build.New(s)
+			b, err := built(s, errOut)
 			if err != nil {
 				return err
 			}
 			defer b.Close()
-			return w.write(c.Context(), out, errOut, func(to io.Writer) (*traffic.Written, error) {
-				return traffic.Generate(c.Context(), to, b, w.format)
+			return w.write(c.Context(), out, errOut, func(to io.Writer, line *progress.Line) (*traffic.Written, error) {
+				return traffic.Generate(c.Context(), to, b, w.format, reporting(line))
 			})
 		},
 	}
@@ -339,7 +340,8 @@ func newConvert(out, errOut io.Writer) *cobra.Command {
 		Example: "  decodesim workload convert conversation_trace.jsonl --format vidur --to conversation.csv",
 		Args:    oneArgument("a trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return w.write(c.Context(), out, errOut, func(to io.Writer) (*traffic.Written, error) {
+			return w.write(c.Context(), out, errOut, func(to io.Writer, line *progress.Line) (*traffic.Written, error) {
+				from.o.Reading = reading(line, args[0])
 				return traffic.Convert(c.Context(), to, args[0], w.format, from.o)
 			})
 		},

@@ -31,7 +31,8 @@ type Built struct {
 	source   source
 	recorded *traces.Trace // whose requests source sends when others are answered; nil: it is source, or there is none
 	requests sim.Source    // source, or several answers to each of its prompts
-	skipped  int64         // rows of failed requests in the file of recorded lengths
+	reading  traces.Reading
+	skipped  int64 // rows of failed requests in the file of recorded lengths
 }
 
 // source is what every workload can say of itself.
@@ -51,7 +52,12 @@ var (
 )
 
 // New makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
-func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).contents) }
+func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).contents, nil) }
+
+// NewReporting is New that says how far it is with a file of requests, which takes a while where it is long.
+func NewReporting(s *configs.Scenario, reading traces.Reading) (*Built, error) {
+	return newBuilt(s, (*Built).contents, reading)
+}
 
 // NewLive is New of a deployment that is sent its requests from elsewhere: what they share is a tree that is empty yet,
 // and nothing ends the run.
@@ -60,15 +66,15 @@ func NewLive(s *configs.Scenario) (*Built, error) {
 		return nil, s.Errorf("workload.adapters", "requests that come from elsewhere have no LoRA adapters here; "+
 			"expected none, in the workload and its classes")
 	}
-	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) })
+	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) }, nil)
 	if err == nil {
 		b.Config.Until = 0
 	}
 	return b, err
 }
 
-func newBuilt(s *configs.Scenario, contents func(*Built) *sim.Contents) (*Built, error) {
-	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
+func newBuilt(s *configs.Scenario, contents func(*Built) *sim.Contents, reading traces.Reading) (*Built, error) {
+	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS)), reading: reading}
 	b.SLO, b.Rules = classLimits(s, nil), classRules(s, nil)
 	for i := range s.Pools {
 		pool, err := b.pool(i)

@@ -6,9 +6,9 @@ import "github.com/decodesim/decodesim/workloads/requests"
 // tokens the model would emit without a limit: by the laws of the workload, or as recorded, over and over.
 func (b *Built) Answers() (*requests.Sampler, error) {
 	s := b.Scenario
-	pairs, err := recordedLengths(s)
+	pairs, err := recordedLengths(s, nil)
 	if err == nil && s.Workload.Trace != nil {
-		pairs, err = traceLengths(s)
+		pairs, err = traceLengths(s, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 func (b *Built) load() error {
 	s := b.Scenario
 	w := &s.Workload
-	pairs, err := recordedLengths(s)
+	pairs, err := recordedLengths(s, b.reading)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (b *Built) load() error {
 	case w.Trace != nil:
 		var t *traces.Trace
 		o := w.Replay(s.Seed)
-		o.Contents = w.Trace.Follow || s.CachesPrefixes()
+		o.Contents, o.Reading = w.Trace.Follow || s.CachesPrefixes(), b.reading
 		t, err = traces.Open(w.Trace.File, o)
 		if err != nil {
 			return badTrace(s, err)
@@ -192,7 +192,7 @@ func (b *Built) traceEvery() int32 {
 
 // recordedLengths reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on
 // into the file where a row is wrong.
-func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
+func recordedLengths(s *configs.Scenario, reading traces.Reading) (*lengths.Pairs, error) {
 	l := s.Workload.Lengths
 	if l == nil {
 		return nil, nil
@@ -200,16 +200,16 @@ func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
 	if l.File == "" {
 		return lengths.NewPairs(l.Values)
 	}
-	return readLengths(s, "workload.lengths.file", l.File)
+	return readLengths(s, "workload.lengths.file", l.File, reading)
 }
 
 // traceLengths reads the lengths of the workload's trace.
-func traceLengths(s *configs.Scenario) (*lengths.Pairs, error) {
-	return readLengths(s, "workload.trace.file", s.Workload.Trace.File)
+func traceLengths(s *configs.Scenario, reading traces.Reading) (*lengths.Pairs, error) {
+	return readLengths(s, "workload.trace.file", s.Workload.Trace.File, reading)
 }
 
-func readLengths(s *configs.Scenario, path, file string) (*lengths.Pairs, error) {
-	pairs, err := traces.ReadPairs(file)
+func readLengths(s *configs.Scenario, path, file string, reading traces.Reading) (*lengths.Pairs, error) {
+	pairs, err := traces.ReadPairs(file, reading)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, s.Errorf(path, "%q does not exist; expected a CSV or JSON-lines file", file)

@@ -14,7 +14,7 @@ type Work struct {
 	What string  // is being done; empty: there is nothing else
 	Done float64 // units; what is under way may count in part
 	Of   float64 // units in all; 0: unknown
-	Unit string  // singular, such as run or request; empty: nothing is counted
+	Unit string  // singular, such as run, request or MB; empty: nothing is counted
 	More string  // what else there is to say; empty: nothing
 }
 
@@ -28,7 +28,7 @@ func (w *Work) describe(since time.Duration) string {
 	if w.Of > 0 {
 		done += " of " + text.Count(int64(w.Of))
 	}
-	parts := []string{done + " " + text.Plural(w.Unit, int64(max(w.Done, w.Of)))}
+	parts := []string{done + " " + plural(w.Unit, int64(max(w.Done, w.Of)))}
 	if part := w.Done != math.Floor(w.Done); w.Of > 0 && (part || w.Of >= 100) {
 		parts[0] += " (" + text.WholePercent(math.Floor(100*w.Done/w.Of)/100) + ")"
 	}
@@ -55,9 +55,17 @@ func (w *Work) describe(since time.Duration) string {
 // perSecond prints a rate, by the minute where less than one unit is done in a second.
 func perSecond(rate float64, unit string) string {
 	if rate < 1 {
-		return text.Significant(60*rate) + " " + unit + "s/min"
+		return text.Significant(60*rate) + " " + plural(unit, 0) + "/min"
 	}
-	return text.Significant(rate) + " " + unit + "s/s"
+	return text.Significant(rate) + " " + plural(unit, 0) + "/s"
+}
+
+// plural is what so many units are called. The symbol of a unit has no plural.
+func plural(unit string, n int64) string {
+	if unit == "MB" {
+		return unit
+	}
+	return text.Plural(unit, n)
 }
 
 // clock prints a time as people read a clock: 8 s, 1:05 min, 2:10 h.

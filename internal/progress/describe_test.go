@@ -17,6 +17,8 @@ func TestProgressSaysWorkRateAndTimeLeft(t *testing.T) {
 		"2,000,000 requests · 500,000 requests/s": {Work{Done: 2e6, Unit: "request"}, 4 * time.Second},
 		"first round: 3 of 60 runs · 45.0 runs/min · 1:16 min left": {
 			Work{What: "first round", Done: 3, Of: 60, Unit: "run"}, 4 * time.Second},
+		"reading t.csv: 120 of 395 MB (30 %) · 30.0 MB/s · 10 s left": {
+			Work{What: "reading t.csv", Done: 120, Of: 395, Unit: "MB"}, 4 * time.Second},
 		"reading t.csv: 4 s so far":                         {Work{What: "reading t.csv"}, 4 * time.Second},
 		"0 of 1 run · 4 s so far":                           {Work{Of: 1, Unit: "run"}, 4 * time.Second},
 		"2 of 10 runs (25 %) · 37.5 runs/min · 12 s left":   {Work{Done: 2.5, Of: 10, Unit: "run"}, 4 * time.Second},

@@ -10,7 +10,7 @@ func Describe(path string, o traces.Options) (*Summary, error) {
 	o.Contents = true
 	t, err := traces.Open(path, o)
 	if err != nil {
-		return describeLengths(path, err)
+		return describeLengths(path, err, o.Reading)
 	}
 	defer t.Close()
 	r := NewRecord(true, t.Contents())
@@ -28,11 +28,11 @@ func Describe(path string, o traces.Options) (*Summary, error) {
 
 // describeLengths describes a file of recorded lengths. What is none either is refused for the reason that it is no
 // trace.
-func describeLengths(path string, refused error) (*Summary, error) {
+func describeLengths(path string, refused error, reading traces.Reading) (*Summary, error) {
 	if !traces.Untimed(path) {
 		return nil, refused
 	}
-	pairs, err := traces.ReadPairs(path)
+	pairs, err := traces.ReadPairs(path, reading)
 	if err != nil {
 		return nil, err
 	}

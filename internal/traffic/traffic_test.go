@@ -115,7 +115,7 @@ func TestWhatWaitsForAnswersIsGeneratedByARun(t *testing.T) {
 		b, err := build.New(s)
 		require.NoError(t, err)
 		var out bytes.Buffer
-		done, err := Generate(context.Background(), &out, b, "decodesim")
+		done, err := Generate(context.Background(), &out, b, "decodesim", nil)
 		require.NoError(t, err)
 		require.EqualValues(t, 40, done.Requests)
 		require.Equal(t, 41, strings.Count(out.String(), "\n"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -49,8 +50,9 @@ const queueMaxS = 0.1
 // replicasMax is how many replicas are tried before a load counts as one that no deployment is given for.
 const replicasMax = 256
 
-// FitTo fits a workload to the trace at path and judges it on a deployment.
-func FitTo(ctx context.Context, path string, o traces.Options, d Deployment) (*Fit, error) {
+// FitTo fits a workload to the trace at path and judges it on a deployment. A say that is not nil hears how far
+// the simulations are.
+func FitTo(ctx context.Context, path string, o traces.Options, d Deployment, say Say) (*Fit, error) {
 	s, err := Describe(path, o)
 	if err != nil {
 		return nil, err
@@ -59,12 +61,12 @@ func FitTo(ctx context.Context, path string, o traces.Options, d Deployment) (*F
 	if err != nil {
 		return nil, err
 	}
-	return f, f.Judge(ctx, d, path, o)
+	return f, f.Judge(ctx, d, path, o, say)
 }
 
 // Judge simulates the trace and the fit on a deployment. Unless the user named it, it gets replicas until the trace
 // waits no longer than a tenth of a second at the 90th percentile.
-func (f *Fit) Judge(ctx context.Context, d Deployment, path string, o traces.Options) error {
+func (f *Fit) Judge(ctx context.Context, d Deployment, path string, o traces.Options, say Say) error {
 	s, err := configs.Load(d.Scenario, d.Options)
 	if err != nil {
 		return err
@@ -76,17 +78,19 @@ func (f *Fit) Judge(ctx context.Context, d Deployment, path string, o traces.Opt
 	replay := configs.Workload{Trace: &configs.Trace{File: absolute, Speed: 1, Limit: o.Limit, StartS: o.StartS,
 		EndS: o.EndS, SkipEmpty: o.SkipEmpty}}
 	v := &Verdict{Scenario: s.Name, Replicas: s.Pools[0].Replicas, Seeds: seedsOfFit}
-	recorded, err := simulate(ctx, s, replay, v.Replicas, s.Seed)
+	under := fmt.Sprintf("the trace on %s", s.Name)
+	recorded, err := simulate(ctx, s, replay, v.Replicas, s.Seed, say.about(under))
 	for err == nil && !d.Given && recorded.Latency.Queue.P90 > queueMaxS && v.Replicas < replicasMax {
 		v.Replicas *= 2
-		recorded, err = simulate(ctx, s, replay, v.Replicas, s.Seed)
+		recorded, err = simulate(ctx, s, replay, v.Replicas, s.Seed, say.about(fmt.Sprintf("%s × %d", under, v.Replicas)))
 	}
 	if err != nil {
 		return err
 	}
 	var fitted []*metrics.Summary
 	for seed := range uint64(seedsOfFit) {
-		again, err := simulate(ctx, s, f.block, v.Replicas, s.Seed+seed)
+		again, err := simulate(ctx, s, f.block, v.Replicas, s.Seed+seed,
+			say.about(fmt.Sprintf("the fit, seed %d of %d", seed+1, seedsOfFit)))
 		if err != nil {
 			return err
 		}
@@ -98,15 +102,24 @@ func (f *Fit) Judge(ctx context.Context, d Deployment, path string, o traces.Opt
 	return err
 }
 
+// about reports how many requests of a simulation have ended.
+func (say Say) about(what string) func(done, of float64) {
+	return func(done, of float64) {
+		if say != nil {
+			say(progress.Work{What: what, Done: done, Of: of, Unit: "request"})
+		}
+	}
+}
+
 // simulate runs a deployment under another workload.
-func simulate(ctx context.Context, s *configs.Scenario, w configs.Workload, replicas int, seed uint64) (
-	*metrics.Summary, error) {
+func simulate(ctx context.Context, s *configs.Scenario, w configs.Workload, replicas int, seed uint64,
+	say func(done, of float64)) (*metrics.Summary, error) {
 	b, err := built(s, w, replicas, seed)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	r, err := run.Simulate(ctx, b, run.Options{})
+	r, err := run.Simulate(ctx, b, run.Options{Progress: func(p run.Progress) { say(float64(p.Ended), b.Requests) }})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -22,7 +23,7 @@ func Convert(ctx context.Context, out io.Writer, path, format string, o traces.O
 	o.Contents = true
 	t, err := traces.Open(path, o)
 	if err != nil && format == "lengths" && traces.Untimed(path) {
-		return convertLengths(out, path)
+		return convertLengths(out, path, o.Reading)
 	}
 	if err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func Convert(ctx context.Context, out io.Writer, path, format string, o traces.O
 }
 
 // convertLengths writes lengths that have no arrivals.
-func convertLengths(out io.Writer, path string) (*Written, error) {
-	pairs, err := traces.ReadPairs(path)
+func convertLengths(out io.Writer, path string, reading traces.Reading) (*Written, error) {
+	pairs, err := traces.ReadPairs(path, reading)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +55,13 @@ func convertLengths(out io.Writer, path string) (*Written, error) {
 }
 
 // Generate writes the requests of a scenario's workload, which b has been built of. Where they wait for answers, the
-// deployment is simulated: when its clients go on depends on it.
-func Generate(ctx context.Context, out io.Writer, b *build.Built, format string) (*Written, error) {
+// deployment is simulated: when its clients go on depends on it. A say that is not nil hears how many
+// requests have been written.
+func Generate(ctx context.Context, out io.Writer, b *build.Built, format string, say Say) (*Written, error) {
 	c := columnsOf(b)
 	if _, waits := b.Config.Source.(sim.Follower); !waits {
-		w, err := write(ctx, out, b.Config.Source, format, c)
+		counted := &counted{Source: b.Config.Source, of: b.Requests, say: say}
+		w, err := write(ctx, out, counted, format, c)
 		if err == nil {
 			err = b.SourceErr()
 		}
@@ -68,7 +71,7 @@ func Generate(ctx context.Context, out io.Writer, b *build.Built, format string)
 	if err != nil {
 		return nil, err
 	}
-	n := &noted{source: b.Config.Source, writer: w}
+	n := &noted{source: &counted{Source: b.Config.Source, of: b.Requests, say: say}, writer: w}
 	b.Config.Source = struct {
 		sim.Source
 		sim.Follower
@@ -124,6 +127,29 @@ func write(ctx context.Context, out io.Writer, s sim.Source, format string, c tr
 		return nil, run.Failure{Err: err}
 	}
 	return done, nil
+}
+
+// Say hears how far a part of a command is; nil: nobody does.
+type Say func(progress.Work)
+
+// reportEvery is after how many requests they are reported.
+const reportEvery = 4096
+
+// counted is a source that says how many of its requests have been taken.
+type counted struct {
+	sim.Source
+	done int64
+	of   float64 // requests that are expected; 0: unknown
+	say  Say
+}
+
+// Next implements sim.Source.
+func (c *counted) Next(r *sim.Request) bool {
+	if c.say != nil && c.done%reportEvery == 0 {
+		c.say(progress.Work{What: "writing", Done: float64(c.done), Of: c.of, Unit: "request"})
+	}
+	c.done++
+	return c.Source.Next(r)
 }
 
 // noted writes the requests that a run takes from a source.

@@ -23,6 +23,9 @@ type Source struct {
 	Replay     bool     // the trace of Scenario is the requests that were measured, in place of the load that the data say
 	Speed      float64  // simulated seconds in one of the clock of the data; 0: 1
 	Efficiency string   // what the steps of every run achieve; empty: what its scenario says
+
+	Reading   func(done, of int64) // hears how many bytes have been read; nil: nobody does
+	Preparing func(done, of int)   // hears how many runs have got their scenario; nil: nobody does
 }
 
 // efficiencyAbove is how efficiencies are set above every scenario.
@@ -39,7 +42,7 @@ func (f *Source) Sets() []string {
 // Read reads the data, on their deployment, and what stands above their scenarios.
 func (f *Source) Read() (*measured.File, configs.Options, error) {
 	above := configs.Options{Set: f.Sets(), Env: f.Env}
-	file, err := formats.Read(f.Data, f.Shared)
+	file, err := formats.ReadReporting(f.Data, f.Shared, f.Reading)
 	if err != nil {
 		return nil, above, err
 	}
@@ -88,6 +91,9 @@ func (f *Source) label(file *measured.File, above configs.Options) error {
 	var refused error
 	loads := false
 	for i := range file.Runs {
+		if f.Preparing != nil && i%100 == 0 {
+			f.Preparing(i, len(file.Runs))
+		}
 		run := &file.Runs[i]
 		if run.Skip != "" || run.Scenario == "" || run.Over == "" && (loads || len(above.Set)+len(above.Env) == 0) {
 			continue

@@ -15,6 +15,7 @@ import (
 type input struct {
 	name  string
 	file  io.ReadSeeker
+	size  int64     // of the file, in bytes; 0: it is none
 	close io.Closer // nil: not ours to close
 	raw   *bufio.Reader
 	zip   *gzip.Reader
@@ -41,12 +42,33 @@ func openInput(path string) (*input, error) {
 		f.Close()
 		return nil, unseekable(path)
 	}
-	return &input{name: path, file: f, close: f}, nil
+	return &input{name: path, file: f, size: info.Size(), close: f}, nil
 }
 
 func unseekable(path string) error {
 	return fmt.Errorf("workloads: %s is a pipe or device that can be read only once, and a trace is read twice; "+
 		"accepted: a file", path)
+}
+
+// observed is a file that reports how much of it has been read.
+type observed struct {
+	io.ReadSeeker
+	done, of int64
+	report   Reading
+}
+
+func (t *observed) Read(b []byte) (int, error) {
+	n, err := t.ReadSeeker.Read(b)
+	t.done += int64(n)
+	t.report(min(t.done, t.of), t.of)
+	return n, err
+}
+
+// observe has it reported how much of the file has been read, of so many passes over it.
+func (in *input) observe(reading Reading, passes int64) {
+	if reading != nil {
+		in.file = &observed{ReadSeeker: in.file, of: in.size * passes, report: reading}
+	}
 }
 
 // rewind returns the text from its start.

@@ -10,13 +10,14 @@ import (
 const pairsMax = 1 << 27
 
 // ReadPairs reads the lengths in the file at path: CSV with a header or JSON lines, plain or gzip, with the columns of
-// any known trace, whose arrivals it ignores. They stay in memory, at 8 bytes each.
-func ReadPairs(path string) (*lengths.Pairs, error) {
+// any known trace, whose arrivals it ignores. They stay in memory, at 8 bytes each. A nil reading hears nothing.
+func ReadPairs(path string, reading Reading) (*lengths.Pairs, error) {
 	in, err := openInput(path)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
+	in.observe(reading, 1)
 	return readPairs(in)
 }
 

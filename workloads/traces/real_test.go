@@ -61,7 +61,7 @@ func TestRealTracesAgreeWithTheirStatistics(t *testing.T) {
 			require.NoError(t, tr.Err())
 		})
 	}
-	p, err := ReadPairs(filepath.Join(dir, "arxiv_summarization_lengths.csv.gz"))
+	p, err := ReadPairs(filepath.Join(dir, "arxiv_summarization_lengths.csv.gz"), nil)
 	require.NoError(t, err)
 	want := stats["arxiv_summarization_lengths"]
 	prompt, output := p.Means()

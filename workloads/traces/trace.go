@@ -32,8 +32,12 @@ type Options struct {
 	Classes   []requests.Class // drawn for each request; their lengths are recorded
 	Reasoning float64          // share of each output that is reasoning, rounded down
 	Contents  bool             // let requests share what equal block ids stand for, in a trace that has them
+	Reading   Reading          // nil: nothing is reported
 	Unchecked bool             // replay without reading the file through first; Stats stay zero, and nothing is shared
 }
+
+// Reading hears how many bytes of a file have been read so far, of all that will be: a file is read more than once.
+type Reading func(done, of int64)
 
 // Stats describes the requests that a trace replays.
 type Stats struct {
@@ -78,12 +82,25 @@ func Open(path string, o Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.observe(o.Reading, o.passes())
 	t, err := newTrace(in, o)
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// passes is how often a file is read: for its rate, for what is wrong with it, and for its requests.
+func (o *Options) passes() int64 {
+	n := int64(1)
+	if o.Rate > 0 {
+		n++
+	}
+	if !o.Unchecked {
+		n++
+	}
+	return n
 }
 
 // New is Open for a text that is not a file of its own, such as an embedded one; name stands for it in errors.

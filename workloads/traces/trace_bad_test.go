@@ -127,7 +127,7 @@ func TestBadFilesAreRefusedByName(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = Check(dir, Options{})
 	require.ErrorContains(t, err, dir+" is a directory")
-	_, err = ReadPairs(dir)
+	_, err = ReadPairs(dir, nil)
 	require.ErrorContains(t, err, dir+" is a directory")
 }
 

@@ -210,3 +210,21 @@ func TestTheRateOfATraceIsOverWhatItHas(t *testing.T) {
 		require.InDelta(t, c.rate, tr.Rate(), 1e-12, c.options)
 	}
 }
+
+// TestHowFarATraceIsReadIsReported: over all passes, up to all of it and never back.
+func TestHowFarATraceIsReadIsReported(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	require.NoError(t, os.WriteFile(path, []byte(generated(30_000)), 0o600))
+	last, all, times := int64(0), int64(0), 0
+	tr, err := Open(path, Options{Rate: 5, Reading: func(done, of int64) {
+		require.True(t, done >= last && done <= of, "%d after %d of %d", done, last, of)
+		last, all, times = done, of, times+1
+	}})
+	require.NoError(t, err)
+	defer tr.Close()
+	require.Greater(t, last, all/2, "it has been read twice, and is to be replayed")
+	sourcetest.Drain(tr)
+	require.NoError(t, tr.Err())
+	require.Equal(t, all, last)
+	require.Greater(t, times, 10)
+}

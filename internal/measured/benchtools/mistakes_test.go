@@ -49,7 +49,7 @@ func TestASpoiltResultIsAnErrorOrALoadThatRuns(t *testing.T) {
 		spoil(value, func(where string) {
 			spoilt, err := json.Marshal(value)
 			require.NoError(t, err)
-			objects, err := datafile.ReadDocuments("data", spoilt)
+			objects, err := datafile.ReadDocuments("data", spoilt, nil)
 			require.NoError(t, err)
 			src, f := &datafile.Source{Path: "data", JSON: objects}, &measured.File{}
 			i := slices.IndexFunc(formats.Schemas(), func(s datafile.Schema) bool { return s.Knows(src) })

@@ -11,9 +11,9 @@ import (
 )
 
 // ReadDocuments parses one or several JSON values, on lines of their own or in a list, of which each is a mapping. It
-// takes the NaN and Infinity that Python writes: no number, and the text "inf".
-func ReadDocuments(file string, data []byte) ([]Object, error) {
-	if err := fits(data, memory.Available()); err != nil {
+// takes the NaN and Infinity that Python writes: no number, and the text "inf". A nil report hears nothing.
+func ReadDocuments(file string, data []byte, report Reading) ([]Object, error) {
+	if err := fits(data, '{', memory.Available()); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	plain := withoutNaN(data)
@@ -22,13 +22,14 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 	}
 	var all []Object
 	line, read := 1, 0
-	p := parser{known: map[string]string{}}
+	p := parser{known: map[string]string{}, length: len(plain), report: report}
 	for {
 		begin := read + len(plain[read:]) - len(bytes.TrimLeft(plain[read:], " \t\r\n"))
 		line += bytes.Count(plain[read:begin], []byte("\n"))
 		if begin == len(plain) {
 			return all, nil
 		}
+		p.before = begin
 		read = begin + valueEnd(plain[begin:])
 		if !json.Valid(plain[begin:read]) {
 			at, err := syntaxError(plain[begin:])
@@ -55,15 +56,15 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 }
 
 // What a file of JSON takes at its most, garbage and what is made of it included, by measurement: a byte of a long
-// list, and an object, of which a request's line is one.
+// list, and an object or a row, which may be a run of its own.
 const (
 	perByte   = 4
 	perObject = 4000
 )
 
 // fits refuses a file that takes more memory than there is: the system would end the program, or everything else.
-func fits(data []byte, available int64) error {
-	need := int64(len(data))*perByte + int64(bytes.Count(data, []byte("{")))*perObject
+func fits(data []byte, begins byte, available int64) error {
+	need := int64(len(data))*perByte + int64(bytes.Count(data, []byte{begins}))*perObject
 	if need <= available || available == 0 {
 		return nil
 	}

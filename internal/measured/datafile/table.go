@@ -15,6 +15,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/memory"
 )
 
 // Table is a CSV file by column name.
@@ -24,14 +25,19 @@ type Table struct {
 	Columns map[string]int
 	Rows    [][]string
 	lines   []int // of the file, where each row begins
+	length  int   // of the file
+	report  Reading
 }
 
-// ReadTable parses CSV; every row has as many fields as the header.
-func ReadTable(path string, data []byte) (*Table, error) {
+// ReadTable parses CSV; every row has as many fields as the header. A nil report hears nothing.
+func ReadTable(path string, data []byte, report Reading) (*Table, error) {
 	if err := commasBetween(path, data); err != nil {
 		return nil, err
 	}
-	t := &Table{Path: path, Columns: map[string]int{}}
+	if err := fits(data, '\n', memory.Available()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t := &Table{Path: path, Columns: map[string]int{}, length: len(data), report: report}
 	reader := csv.NewReader(bytes.NewReader(data))
 	for {
 		fields, err := reader.Read()
@@ -43,6 +49,9 @@ func ReadTable(path string, data []byte) (*Table, error) {
 		}
 		line, _ := reader.FieldPos(0)
 		t.Rows, t.lines = append(t.Rows, fields), append(t.lines, line)
+		if report != nil && len(t.Rows)%reportEvery == 0 {
+			report(reader.InputOffset(), 2*int64(len(data)))
+		}
 	}
 	if len(t.Rows) < 2 {
 		return nil, fmt.Errorf("%s: no rows; expected a header and a row per measurement", path)
@@ -125,7 +134,12 @@ type Record struct {
 }
 
 // Record returns the i-th row.
-func (t *Table) Record(i int) *Record { return &Record{Table: t, Line: t.lines[i], fields: t.Rows[i]} }
+func (t *Table) Record(i int) *Record {
+	if t.report != nil && i%reportEvery == 0 {
+		t.report(int64(float64(t.length)*(1+float64(i)/float64(len(t.Rows)))), 2*int64(t.length))
+	}
+	return &Record{Table: t, Line: t.lines[i], fields: t.Rows[i]}
+}
 
 // Text returns a field; a column that is absent is empty.
 func (r *Record) Text(name string) string {

@@ -52,6 +52,24 @@ type parser struct {
 	at      int
 	numbers []float64
 	known   map[string]string
+
+	length, before int // of the file, and of what is before data
+	values         int // parsed
+	report         Reading
+}
+
+// Reading hears how far a file is read, of so much in all; it is nil where nobody wants to know.
+type Reading func(done, of int64)
+
+// reportEvery is after how many values or rows that is reported.
+const reportEvery = 4096
+
+// parsed counts a value. A value is looked through before it is parsed, and the whole file before that.
+func (p *parser) parsed() {
+	p.values++
+	if p.report != nil && p.values%reportEvery == 0 {
+		p.report(int64(p.length+p.before+len(p.data)+p.before+p.at), 3*int64(p.length))
+	}
 }
 
 // documentOf returns a parser's value of a document.
@@ -62,6 +80,7 @@ func (p *parser) documentOf(data []byte) any {
 
 // value parses the value that comes next.
 func (p *parser) value() any {
+	p.parsed()
 	p.skipSpace()
 	switch p.data[p.at] {
 	case '{':
@@ -157,6 +176,7 @@ func (p *parser) list() any {
 func (p *parser) number() (float64, bool) {
 	p.skipSpace()
 	begin := p.at
+	p.parsed()
 	for p.at < len(p.data) && bytes.IndexByte([]byte("+-.0123456789eE"), p.data[p.at]) >= 0 {
 		p.at++
 	}

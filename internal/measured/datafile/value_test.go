@@ -67,7 +67,7 @@ func TestValuesReadAsTheLibraryReadsThem(t *testing.T) {
 			text = `{"k": ` + text + "}"
 		}
 		want, wrong := byTheLibrary([]byte(text))
-		got, err := ReadDocuments("f.json", []byte(text))
+		got, err := ReadDocuments("f.json", []byte(text), nil)
 		if wrong != nil {
 			require.Error(t, err, text)
 			return
@@ -106,7 +106,7 @@ func TestLongListsTakeNoMoreThanTheirText(t *testing.T) {
 	text.WriteString("]}")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	all, err := ReadDocuments("big.json", text.Bytes())
+	all, err := ReadDocuments("big.json", text.Bytes(), nil)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, all[0].NumberLists("itls", "seconds"), 20_000)
@@ -122,7 +122,7 @@ func TestWhereAFileIsNoJSON(t *testing.T) {
 		"[1, 2]":                       "f.json:1: value 1 is not a mapping",
 		"nonsense":                     "f.json:1: not JSON: invalid character 'o' in literal null",
 	} {
-		_, err := ReadDocuments("f.json", []byte(text))
+		_, err := ReadDocuments("f.json", []byte(text), nil)
 		assert.ErrorContains(t, err, want, fmt.Sprintf("%q", text))
 	}
 }
@@ -130,9 +130,32 @@ func TestWhereAFileIsNoJSON(t *testing.T) {
 // TestAFileThatWouldNotFitIsRefused: before anything is made of it.
 func TestAFileThatWouldNotFitIsRefused(t *testing.T) {
 	data := bytes.Repeat([]byte("{}\n"), 1_000_000)
-	require.NoError(t, fits(data, 0), "where nobody knows how much there is")
-	require.NoError(t, fits(data, 8e9))
-	assert.EqualError(t, fits(data, 3e9),
+	require.NoError(t, fits(data, '{', 0), "where nobody knows how much there is")
+	require.NoError(t, fits(data, '{', 8e9))
+	assert.EqualError(t, fits(data, '{', 3e9),
 		"its 3 MB would take about 4.0 GB of memory, and 3.0 GB are available; expected a shorter file")
-	assert.NoError(t, fits([]byte("["+strings.Repeat("0.012345, ", 1_000_000)+"0]"), 1e8), "a list takes little")
+	assert.EqualError(t, fits([]byte("a,b\n"+strings.Repeat("1,2\n", 999_999)), '\n', 3e9),
+		"its 4 MB would take about 4.0 GB of memory, and 3.0 GB are available; expected a shorter file", "rows of CSV")
+	assert.NoError(t, fits([]byte("["+strings.Repeat("0.012345, ", 1_000_000)+"0]"), '{', 1e8), "a list takes little")
+}
+
+// TestHowFarAFileIsReadIsReported, up to all of it and never back.
+func TestHowFarAFileIsReadIsReported(t *testing.T) {
+	last, all, times := int64(0), int64(0), 0
+	report := func(done, of int64) {
+		require.True(t, done >= last && done <= of, "%d after %d of %d", done, last, of)
+		last, all, times = done, of, times+1
+	}
+	_, err := ReadDocuments("f.jsonl", bytes.Repeat([]byte(`{"a":[1,2,3],"b":"c"}`+"\n"), 20_000), report)
+	require.NoError(t, err)
+	assert.Greater(t, times, 10)
+	assert.Greater(t, last, all*8/10)
+	last, times = 0, 0
+	table, err := ReadTable("f.csv", []byte("a,b\n"+strings.Repeat("1,2\n", 50_000)), report)
+	require.NoError(t, err)
+	for i := range table.Rows {
+		table.Record(i)
+	}
+	assert.Greater(t, times, 10)
+	assert.Greater(t, last, all*8/10)
 }

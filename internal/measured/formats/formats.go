@@ -12,7 +12,10 @@ import (
 
 // Read reads a file of measurements. Whatever else it names is sought beside it and then under shared, which may be
 // empty.
-func Read(path, shared string) (*measured.File, error) {
+func Read(path, shared string) (*measured.File, error) { return ReadReporting(path, shared, nil) }
+
+// ReadReporting is Read that says how far it is.
+func ReadReporting(path, shared string, report datafile.Reading) (*measured.File, error) {
 	data, err := datafile.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -26,12 +29,12 @@ func Read(path, shared string) (*measured.File, error) {
 	case len(first) == 0:
 		return nil, fmt.Errorf("data file %q is empty", path)
 	case first[0] != '{' && first[0] != '[':
-		src.Table, err = datafile.ReadTable(path, data)
+		src.Table, err = datafile.ReadTable(path, data, report)
 		if err != nil {
 			return nil, err
 		}
 	default:
-		src.JSON, err = datafile.ReadDocuments(path, data)
+		src.JSON, err = datafile.ReadDocuments(path, data, report)
 		if err != nil {
 			return nil, err
 		}

@@ -122,7 +122,7 @@ func profiledTable(path string) (f measured.File, err error) {
 	if err != nil {
 		return f, fmt.Errorf("data file %q cannot be read: %w", path, err)
 	}
-	t, err := datafile.ReadTable(path, data)
+	t, err := datafile.ReadTable(path, data, nil)
 	if err != nil || !t.HasAll(profiledColumns) {
 		return f, nil
 	}

@@ -122,11 +122,11 @@ func linesOfPart(path string, want part) ([]datafile.Object, error) {
 		return nil, fmt.Errorf("data file %q cannot be read: %w", path, err)
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
-	head, err := datafile.ReadDocuments(path, line)
+	head, err := datafile.ReadDocuments(path, line, nil)
 	if err != nil || len(head) == 0 || objectPart(head[0]) != want {
 		return nil, nil // no part of these data, sound or not
 	}
-	return datafile.ReadDocuments(path, data)
+	return datafile.ReadDocuments(path, data, nil)
 }
 
 // runsOf returns the names of the runs of lines, in order.
