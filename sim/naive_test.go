@@ -224,7 +224,8 @@ func (n *naive) beginsOn(in *naiveInstance) {
 		r.noticed = true
 	}
 	for _, r := range in.running {
-		if r.cause == "moved" && r.tokens[len(r.tokens)-1] == n.now {
+		if joins := r.decoding && r.want > 0; (r.cause == "moved" || r.cause == "held" && joins) &&
+			r.tokens[len(r.tokens)-1] == n.now {
 			r.cause = "" // in no time
 		}
 		switch {

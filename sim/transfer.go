@@ -15,8 +15,7 @@ import (
 //
 // vLLM begins to load a cache while fewer than max_num_seqs requests run, however many have been loaded or are about to
 // be (vllm/v1/core/sched/scheduler.py, Scheduler.schedule). SGLang's decode side gives each a place among those of
-// requests (python/sglang/srt/disaggregation/decode.py, pop_preallocated), and TensorRT-LLM one among those that are
-// active (tensorrt_llm/_torch/pyexecutor/py_executor.py, _fetch_new_requests).
+// requests (python/sglang/srt/disaggregation/decode.py). TensorRT-LLM is taken to do the same; it was not read.
 
 // transfers is the requests of an instance that are transferred, and so in neither queue nor batch.
 type transfers struct {
