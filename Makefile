@@ -74,7 +74,7 @@ soak: ## the laws of the simulator over many more random scenarios, and a thousa
 
 .PHONY: soak-workers
 soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and suspended past their lease, as are the coordinator and a server of three
-	DECODESIM_SOAK=1 go test ./cmd/decodesim -run 'TestWorkersOnRealMachines|TestAClusterLosesAServer' -v -count 1
+	DECODESIM_SOAK=1 go test ./cmd/decodesim -run 'TestWorkersOnRealMachines|TestWorkersAreHired$$|TestAClusterLosesAServer' -v -count 1
 
 published: ## what was published, all of it, and the pages of docs/ whose commands take long: each is what is printed today
 	DECODESIM_SOAK=1 go test ./internal/published

@@ -99,11 +99,6 @@ func (p *PoolSpec) newAdapters() *adapters {
 	return a
 }
 
-// admits reports whether a request that has it may join the batch.
-func (a *adapters) admits(adapter uint16) bool {
-	return adapter == 0 || a.of[adapter].running > 0 || len(a.active) < a.spec.Slots
-}
-
 // fullFor returns for how long the batch has had as many adapters as there are slots.
 func (a *adapters) fullFor(now Time) Duration {
 	if a.since == Forever {

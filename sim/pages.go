@@ -145,12 +145,6 @@ func (h *orderHeap) push(requests []Request, slot int32) {
 	h.up(requests, len(*h)-1)
 }
 
-func (h *orderHeap) pop(requests []Request) int32 {
-	top := (*h)[0]
-	h.remove(requests, 0)
-	return top
-}
-
 func (h *orderHeap) remove(requests []Request, i int) {
 	q, n := *h, len(*h)-1
 	q[i] = q[n]
