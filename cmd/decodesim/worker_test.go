@@ -108,7 +108,7 @@ func TestWorkersMakeTheSweep(t *testing.T) {
 // TestWorkersAreHired: --workers starts them, and a sweep that a signal ends goes on.
 func TestWorkersAreHired(t *testing.T) {
 	if !soak.Asked() {
-		t.Skip("set DECODESIM_SOAK=1: leases of those that were interrupted have to end")
+		t.Skip("set DECODESIM_SOAK=1: the leases of interrupted workers have to end")
 	}
 	unasked(t)
 	inDir(t, handed)
