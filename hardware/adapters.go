@@ -190,7 +190,7 @@ func (a *adapting) explain(d *Deployment, b *sim.Shape) PartCost {
 	s, rank := d.adapterShape(), float64(d.LoRA.RankMax)
 	n, rows, outputs := float64(b.Adapters), float64(b.AdapterTokens), float64(b.AdapterOutputs)
 	return PartCost{
-		Name: "adapters", Kind: sim.Weights, Bytes: float64(n*rank*adapterBytes) * s.read,
+		Name: "adapters", Kind: sim.Weights, Bytes: float64(n*rank) * adapterBytes * s.read,
 		FLOPs:        2 * rank * (float64(rows*s.row) + float64(outputs*s.output)),
 		MemoryS:      n * a.readPS / psPerS,
 		ComputeS:     (float64(rows*a.rowPS) + float64(outputs*a.outputPS)) / psPerS,

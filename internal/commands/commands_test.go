@@ -301,3 +301,18 @@ func TestAScriptIsQuotedForAShell(t *testing.T) {
 		assert.Equal(t, want, quote(word))
 	}
 }
+
+// TestSlotsOfAdaptersAreExportedAndImported: with all that they are limited by.
+func TestSlotsOfAdaptersAreExportedAndImported(t *testing.T) {
+	text := "model: llama-3.1-8b\npools:\n  - {gpu: h100-sxm, engine: vllm-v1, enable_lora: true, max_loras: 8, " +
+		"max_lora_rank: 64,\n     max_cpu_loras: 32, lora_target_modules: [q_proj, v_proj]}\n" + load
+	want, err := configs.Read("scenario", []byte(text), configs.Options{})
+	require.NoError(t, err)
+	i := imported(t, want)
+	require.Empty(t, i.Unknown)
+	require.Empty(t, i.Differs)
+	got, err := configs.Read("scenario", i.Text, configs.Options{})
+	require.NoError(t, err)
+	require.True(t, got.Pools[0].EnableLoRA)
+	require.Equal(t, want.Pools, got.Pools)
+}

@@ -65,6 +65,24 @@ func (w *writer) vllmV1(a *catalog.EngineArguments) {
 	if p.AsyncScheduling != a.AsyncScheduling {
 		w.negatable("--async-scheduling", p.AsyncScheduling)
 	}
+	w.lora()
+}
+
+// lora writes the slots of adapters. Which adapters they are for, a scenario does not name.
+func (w *writer) lora() {
+	p := w.p
+	if !p.EnableLoRA {
+		return
+	}
+	w.say("--enable-lora")
+	number(w, "--max-loras", p.MaxLoRAs, 0)
+	number(w, "--max-lora-rank", p.MaxLoRARank, 0)
+	number(w, "--max-cpu-loras", p.MaxCPULoRAs, 0)
+	w.text("--lora-dtype", p.LoRADtype)
+	if len(p.LoRATargetModules) > 0 {
+		w.say(append([]string{"--lora-target-modules"}, p.LoRATargetModules...)...)
+	}
+	w.cannot("workload.adapters: --lora-modules names each adapter and its files, which a scenario does not")
 }
 
 // swap writes V0's preemption by swapping.
