@@ -92,7 +92,9 @@ func TestAMixIsTheUnionOfItsStreams(t *testing.T) {
 		c.Requests, c.DurationS = 0, 200
 		longer, err := NewMix(c, seed)
 		require.NoError(t, err)
-		require.Equal(t, all[:], sourcetest.Drain(longer)[:len(all)], "a cut changes nothing before it")
+		if len(all) > 0 {
+			require.Equal(t, all, sourcetest.Drain(longer)[:len(all)], "a cut changes nothing before it")
+		}
 	})
 }
 
