@@ -151,13 +151,13 @@ STREAMS ?= 200 1000
 live: build ## real clients against decodesim serve: what each reports, beside what the simulator says of the same requests
 	tools/live/setup.sh $(CLIENTS)
 	@rm -rf bin/live
-	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/source/vllm-0.33.0 python3 tools/live/live.py $(BINARY) $(CLIENTS) bin/live $(STREAMS)
+	VLLM_SOURCE=$(abspath $(CLIENTS))/source/vllm-0.33.0 python3 tools/live/live.py $(BINARY) $(CLIENTS) bin/live $(STREAMS)
 
 .PHONY: live-sessions
 live-sessions: build ## the sessions of docs/live.md once more, with real clients: what the page says is still so
 	tools/live/setup.sh $(CLIENTS)
 	@rm -rf bin/sessions
-	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/source/vllm-0.33.0 python3 tools/live/sessions.py $(BINARY) $(CLIENTS) bin/sessions
+	VLLM_SOURCE=$(abspath $(CLIENTS))/source/vllm-0.33.0 python3 tools/live/sessions.py $(BINARY) $(CLIENTS) bin/sessions
 
 SOAK_S ?= 3600
 soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat

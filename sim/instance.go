@@ -71,6 +71,7 @@ type tally struct {
 	steps       int64
 	decodeSum   int64 // Σ over steps of the decoding sequences
 	finishedSum int64 // Σ over steps of the finished rows
+	drafts      int64 // Σ over steps of the sequences that drafted
 	drafted     int64 // Σ over steps of the drafted tokens
 	accepted    int64 // drafted tokens that were emitted to clients
 	firstTokens int64 // emitted

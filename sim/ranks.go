@@ -68,6 +68,16 @@ func (in *Instance) Preemptions() (n int64) {
 	return n
 }
 
+// Drafting returns how often sequences have drafted on in, or on its ranks or microbatches, and how many tokens.
+func (in *Instance) Drafting() (drafts, tokens int64) {
+	for _, rank := range in.parts {
+		for _, lane := range rank.batches() {
+			drafts, tokens = drafts+lane.tally.drafts, tokens+lane.tally.drafted
+		}
+	}
+	return drafts, tokens
+}
+
 // Replica returns the instance that in is a rank of; in itself, if it has no ranks or is none.
 func (in *Instance) Replica() *Instance { return in.replica }
 

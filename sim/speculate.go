@@ -212,7 +212,7 @@ func (in *Instance) draft(b *Shape) {
 // commitDrafts moves the sequences on by what the step that ends has verified, and reports the tokens beyond the first.
 func (in *Instance) commitDrafts(now Time) {
 	more, all, step := 0, int64(0), in.batch.set.Step()+1
-	drafted := int64(0)
+	drafts, drafted := int64(0), int64(0)
 	clear(in.report.byClass)
 	ended := in.scratch[:0]
 	for i := range in.drafting.drafts {
@@ -227,6 +227,7 @@ func (in *Instance) commitDrafts(now Time) {
 		r.Emitted += n
 		all += int64(n)
 		drafted += int64(d.Drafts)
+		drafts += int64(min(d.Drafts, 1))
 		if r.Reasoning > 0 && r.Visible == 0 && r.state == decoding && r.Emitted > r.Reasoning {
 			r.Visible = now
 		}
@@ -244,6 +245,7 @@ func (in *Instance) commitDrafts(now Time) {
 	in.scratch = ended
 	in.batch.set.Move(all)
 	in.batch.countEmitted(all)
+	in.tally.drafts += drafts
 	in.tally.drafted += drafted
 	in.tally.accepted += int64(more)
 	if more > 0 {

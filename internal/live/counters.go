@@ -1,6 +1,10 @@
 package live
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
 
 // Counters are what the server of one instance counts, as vLLM's does (vLLM 0.33.0, vllm/v1/metrics/loggers.py and
 // buckets.py). They only grow.
@@ -9,7 +13,8 @@ type Counters struct {
 	Cached    int64 // of them
 	Generated int64 // tokens
 	Outcomes  [sim.NumOutcomes]int64
-	Stopped   int64 // completed requests that ended before their limit
+	Stopped   int64   // completed requests that ended before their limit
+	Accepted  []int64 // drafted tokens that clients got, by the position of the draft; nil: nothing is drafted
 
 	TTFT, ITL, TPOT, E2E, Queue, Prefill, Decode, Inference Histogram // seconds
 	PromptTokens, OutputTokens, LimitTokens, StepTokens     Histogram // tokens
@@ -49,15 +54,16 @@ func (h *Histogram) clone() Histogram {
 	return c
 }
 
-// newCounters returns the counters of an instance of so long sequences.
-func newCounters(longest int32) Counters {
+// newCounters returns the counters of an instance of so long sequences, that draft so many tokens in a step at most.
+func newCounters(longest int32, drafts int) Counters {
 	latency := []float64{0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 	itl := []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
 	ttft := []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
 		2560}
 	step := []float64{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
 	return Counters{
-		TTFT: newHistogram(ttft), ITL: newHistogram(itl), TPOT: newHistogram(itl), E2E: newHistogram(latency),
+		Accepted: make([]int64, drafts),
+		TTFT:     newHistogram(ttft), ITL: newHistogram(itl), TPOT: newHistogram(itl), E2E: newHistogram(latency),
 		Queue: newHistogram(latency), Prefill: newHistogram(latency), Decode: newHistogram(latency),
 		Inference:    newHistogram(latency),
 		PromptTokens: newHistogram(oneTwoFive(longest)), OutputTokens: newHistogram(oneTwoFive(longest)),
@@ -146,5 +152,6 @@ func (c *Counters) clone() Counters {
 		&x.Samples, &x.Preemptions} {
 		*h = h.clone()
 	}
+	x.Accepted = slices.Clone(c.Accepted)
 	return x
 }

@@ -2,6 +2,7 @@
 //
 //	fleet.go     the deployment: requests in, tokens out, advanced to an instant by its one owner
 //	request.go   what a client asks for, and how far its answer is
+//	admitting.go who enters, and why somebody does not
 //	inbox.go     the source of the requests, and the routers in front of which some are pinned to a replica
 //	sink.go      which tokens clients get, and when
 //	prompts.go   what prompts have in common, block by block of their text

@@ -73,7 +73,7 @@ func New(b *build.Built, o Options) (*Fleet, error) {
 	}
 	for i := range f.run.Cluster.Pools() {
 		for range f.run.Cluster.Pool(i).Replicas() {
-			f.counters = append(f.counters, newCounters(f.run.Cluster.Pool(0).MaxModelLen))
+			f.counters = append(f.counters, newCounters(f.run.Cluster.Pool(0).MaxModelLen, s.Speculation.DraftsMax()))
 		}
 	}
 	return f, nil
@@ -83,6 +83,7 @@ func New(b *build.Built, o Options) (*Fleet, error) {
 func (f *Fleet) adapt(c *sim.Config) {
 	c.Source, c.TraceEvery, c.MaxRun = &f.inbox, 1, 1
 	c.Sink = newSink(f, c.Sink)
+	c.Admission = newAdmitting(f, c.Admission)
 	for i, p := range c.Pools {
 		p.Router = &pinning{f, i, p.Router}
 	}

@@ -40,6 +40,8 @@ type Answer struct {
 	cached   atomic.Int32
 	due      atomic.Int64 // sim.Time of the latest token released
 	outcome  atomic.Int32 // sim.Outcome; -1: under way
+	admitted atomic.Bool
+	refusal  Refusal // is final before outcome is
 }
 
 // NewAnswer returns an answer of which nothing is there yet.
@@ -62,6 +64,12 @@ func (a *Answer) Ended() (sim.Outcome, bool) {
 	o := a.outcome.Load()
 	return sim.Outcome(max(0, o)), o != underway
 }
+
+// Admitted reports whether the request has entered the fleet. One that never does ends.
+func (a *Answer) Admitted() bool { return a.admitted.Load() }
+
+// Refusal returns why a request was rejected that has ended so.
+func (a *Answer) Refusal() Refusal { return a.refusal }
 
 // Cached returns how many tokens of the prompt were cached, once the first token has been released.
 func (a *Answer) Cached() int32 { return a.cached.Load() }

@@ -82,6 +82,12 @@ func (s *sink) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
 // Accepted implements sim.Tracer.
 func (s *sink) Accepted(r *sim.Request, emitted int32, t sim.Time, n int) {
 	s.recorder.Accepted(r, emitted, t, n)
+	if o := s.fleet.open[r.ID]; o != nil {
+		accepted := s.fleet.counters[o.instance].Accepted
+		for i := range n {
+			accepted[i]++
+		}
+	}
 	s.fleet.emit(r.ID, t, int32(n))
 }
 

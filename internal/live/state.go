@@ -22,6 +22,8 @@ type ReplicaState struct {
 	KVTotal   int64
 	BlockSize int32 // tokens
 	Preempted int64
+	Drafts    int64 // of a sequence and step
+	Drafted   int64 // tokens
 	Counters
 }
 
@@ -39,6 +41,7 @@ func (f *Fleet) State(now sim.Time) State {
 				Counters: f.counters[in.ID].clone()}
 			s.Tokens += x.Generated
 			x.Preempted = in.Preemptions()
+			x.Drafts, x.Drafted = in.Drafting()
 			if x.Life != "down" {
 				x.Running, x.Waiting = in.Running(), in.Queued()+in.Incoming()
 				x.KVUsed, x.KVTotal = in.BlocksUsedAt(now), p.KVBlocks*int64(max(1, p.Ranks))

@@ -19,6 +19,7 @@ type job struct {
 	asks    []live.Ask
 	limit   []int32 // of each answer
 	changed func()  // is called when there is more of an answer
+	replica int     // that it was sent to; negative: to the fleet
 }
 
 // defaultMaxTokens is that of completions (vLLM 0.33.0, vllm/entrypoints/openai/completion/protocol.py, line 64). A
@@ -30,7 +31,7 @@ func (s *Server) jobOf(b *body, chat bool, session int32, replica int) (*job, *f
 	if b.Model != "" && b.Model != s.model {
 		return nil, &failure{http.StatusNotFound, "NotFoundError", "The model `" + b.Model + "` does not exist.", "model"}
 	}
-	j := &job{chat: chat, model: s.model, stream: b.Stream}
+	j := &job{chat: chat, model: s.model, stream: b.Stream, replica: replica}
 	if o := b.StreamOptions; o != nil {
 		if !b.Stream {
 			return nil, bad("stream_options", "Stream options can only be defined when `stream=True`.")

@@ -132,6 +132,19 @@ func (st *stream) serveDirect(ctx context.Context) bool {
 		case stuck:
 			continue
 		}
+		if !st.await(ctx) {
+			return false
+		}
+		if st.rest == nil {
+			return !st.failed
+		}
+	}
+	return false
+}
+
+// await waits until a writer has left the stream to its own goroutine, and reports whether that was before ctx is done.
+func (st *stream) await(ctx context.Context) bool {
+	for {
 		select {
 		case <-ctx.Done():
 			st.mu.Lock()
@@ -140,11 +153,13 @@ func (st *stream) serveDirect(ctx context.Context) bool {
 			return false
 		case <-st.turn:
 		}
-		if st.rest == nil {
-			return !st.failed
+		st.mu.Lock()
+		own := st.own
+		st.mu.Unlock()
+		if own {
+			return true
 		}
 	}
-	return false
 }
 
 // unblock waits until the connection has taken the rest of the buffer, and reports whether it has in time.

@@ -3,6 +3,7 @@
 //
 //	server.go   routes, and what they share: limits, the token, the fleet
 //	guard.go    who may ask, how much and how fast
+//	refused.go  what the fleet does not admit
 //	asks.go     what a request asks of the fleet
 //	body.go     the bodies of requests, and what of them is not simulated
 //	chat.go     the messages of a chat as one prompt

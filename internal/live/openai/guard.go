@@ -72,15 +72,17 @@ func (g *guard) check(r *http.Request, open bool) *failure {
 }
 
 // enter takes a request in; leave must follow unless it is refused.
-func (g *guard) enter() *failure {
+func (g *guard) enter() (*failure, reason) {
 	if g.rate != nil && !g.rate.Allow() {
-		return refused(http.StatusTooManyRequests, "RateLimitError", "more than %g requests/s", float64(g.rate.Limit()))
+		return refused(http.StatusTooManyRequests, "RateLimitError", "more than %g requests/s", float64(g.rate.Limit())),
+			overMaxRate
 	}
 	if g.streams.Add(1) > g.most {
 		g.leave()
-		return refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "%d requests are under way", g.most)
+		return refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "%d requests are under way", g.most),
+			overQueue
 	}
-	return nil
+	return nil, 0
 }
 
 func (g *guard) leave() { g.streams.Add(-1) }

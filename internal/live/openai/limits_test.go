@@ -34,6 +34,36 @@ func TestLimitsOnRateAndStreams(t *testing.T) {
 		10*time.Millisecond, "a client that has gone frees its place, and its request is cancelled")
 }
 
+// TestWhatIsNotAdmittedIsRefusedBeforeItsStream with a status by which clients try again, whether they wait for a
+// stream or for one piece, and is counted by its reason.
+func TestWhatIsNotAdmittedIsRefusedBeforeItsStream(t *testing.T) {
+	for _, c := range []struct {
+		admission, reason string
+		status            int
+	}{
+		{"{queue_limit: 1}", "max_num_queued_reqs", 503},
+		{"{rate_per_s: 0.00001, burst: 2}", "rate_per_s", 429},
+		{"{tokens_per_s: 0.01, token_burst: 4010}", "tokens_per_s", 429},
+	} {
+		x := serveAt(t, 1, nil, "pools.serve.replicas=1", "pools.serve.max_num_seqs=1", "admission="+c.admission)
+		ctx, cancel := context.WithCancel(t.Context())
+		under(t, ctx, x, 1)
+		require.Eventually(t, func() bool {
+			_, text := x.get("/metrics")
+			return strings.Contains(text, "\nvllm:num_requests_running{engine=\"0\",model_name=\"m\"} 1\n")
+		}, 5*time.Second, 5*time.Millisecond)
+		under(t, ctx, x, 1) // waits
+		for _, stream := range []string{"true", "false"} {
+			status, text := x.post("/v1/completions", `{"prompt":"a","max_tokens":9,"n":3,"stream":`+stream+`}`)
+			require.Equal(t, c.status, status, text)
+			require.Equal(t, c.status, parse(t, text).Error.Code)
+		}
+		_, text := x.get("/metrics")
+		require.Contains(t, text, fmt.Sprintf("\nvllm:admission_rejections_total{model_name=\"m\",reason=%q} 2\n", c.reason))
+		cancel()
+	}
+}
+
 // under begins n streams that last longer than a test and reads nothing of them.
 func under(t testing.TB, ctx context.Context, x *service, n int) {
 	for range n {

@@ -34,6 +34,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	if !ok {
 		return
 	}
+	c.refusals(out)
 	for i := range state.Replicas {
 		switch {
 		case c.replica < 0:
@@ -41,6 +42,16 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		case c.replica == i:
 			engine{out, c.server.model, "0"}.send(&state.Replicas[i])
 		}
+	}
+}
+
+// refusals sends how many requests were not admitted, by vLLM's reasons and those of the scenario and of --max-rate.
+func (c *collector) refusals(out chan<- prometheus.Metric) {
+	desc := prometheus.NewDesc("vllm:admission_rejections_total", "Number of requests that were not admitted, by reason.",
+		[]string{"model_name", "reason"}, nil)
+	for i, name := range reasons {
+		n := float64(c.server.refused.of(c.replica, reason(i)))
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, n, c.server.model, name)
 	}
 }
 
@@ -88,7 +99,25 @@ func (e engine) send(r *live.ReplicaState) {
 		e.value("request_success_total", "Count of successfully processed requests.", counter, float64(x.n),
 			"finished_reason", x.reason)
 	}
+	if len(r.Accepted) > 0 {
+		e.speculation(r)
+	}
 	e.histograms(r)
+}
+
+// speculation sends what a replica drafts (vLLM 0.33.0, vllm/v1/spec_decode/metrics.py, from line 200 on). Accepted are
+// the tokens that clients got.
+func (e engine) speculation(r *live.ReplicaState) {
+	const counter = prometheus.CounterValue
+	accepted := int64(0)
+	for i, n := range r.Accepted {
+		accepted += n
+		e.value("spec_decode_num_accepted_tokens_per_pos_total", "Accepted tokens per draft position.", counter, float64(n),
+			"position", strconv.Itoa(i))
+	}
+	e.value("spec_decode_num_drafts_total", "Number of drafts.", counter, float64(r.Drafts))
+	e.value("spec_decode_num_draft_tokens_total", "Number of draft tokens.", counter, float64(r.Drafted))
+	e.value("spec_decode_num_accepted_tokens_total", "Number of accepted tokens.", counter, float64(accepted))
 }
 
 // sources sends where the tokens of prompts came from. What is fetched from a tier of the scenario's own counts as the

@@ -20,8 +20,9 @@ const (
 )
 
 // ofVLLM is what vLLM 0.33.0 exports by default (vllm/v1/metrics/loggers.py, from line 527 on): types,
-// labels beside engine and model_name, and buckets. vllm:admission_rejections is left out: admission is the scenario's.
+// labels beside engine and model_name, and buckets.
 var ofVLLM = map[string]string{
+	"admission_rejections_total":            "counter reason",
 	"num_requests_running":                  "gauge",
 	"num_requests_waiting":                  "gauge",
 	"num_requests_waiting_by_reason":        "gauge reason",
@@ -84,7 +85,7 @@ func TestMetricsAreThoseOfVLLM(t *testing.T) {
 				}
 			}
 		}
-		require.True(t, labels["engine"] && labels["model_name"], name)
+		require.True(t, (labels["engine"] || name == "admission_rejections_total") && labels["model_name"], name)
 		for _, own := range []string{"engine", "model_name", "le"} {
 			delete(labels, own)
 		}
@@ -105,6 +106,24 @@ func TestMetricsAreThoseOfVLLM(t *testing.T) {
 		`cache_config_info{block_size="16",engine="0",num_gpu_blocks="` + blocks(text) + `"}`: 1,
 	} {
 		require.Contains(t, text, fmt.Sprintf("\nvllm:%s %d\n", name, value))
+	}
+}
+
+// TestDraftsAreCounted as vLLM does, by position: the first two of three tokens that a step emits are accepted drafts.
+func TestDraftsAreCounted(t *testing.T) {
+	x := serve(t, nil, "pools.serve.replicas=1", "speculation={method: ngram, num_speculative_tokens: 2, "+
+		"acceptance: {process: iid, rate: 1}}")
+	status, text := x.post("/v1/completions", `{"prompt":"a","max_tokens":31,"ignore_eos":true}`)
+	require.Equal(t, 200, status, text)
+	_, text = x.get("/metrics")
+	for name, value := range map[string]int{
+		`num_drafts_total{engine="0",model_name="m"}`:                               10,
+		`num_draft_tokens_total{engine="0",model_name="m"}`:                         20,
+		`num_accepted_tokens_total{engine="0",model_name="m"}`:                      20,
+		`num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="0"}`: 10,
+		`num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="1"}`: 10,
+	} {
+		require.Contains(t, text, fmt.Sprintf("\nvllm:spec_decode_%s %d\n", name, value))
 	}
 }
 

@@ -45,6 +45,7 @@ type Server struct {
 	number  atomic.Uint64
 	since   time.Time
 	ending  atomic.Bool
+	refused refusals
 }
 
 // New returns the server of a fleet that loop keeps at the time of clock.
@@ -104,7 +105,8 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, rep
 		refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "the replica is not up").write(w)
 		return
 	}
-	if f := s.guard.enter(); f != nil {
+	if f, reason := s.guard.enter(); f != nil {
+		s.refused.count(replica, reason)
 		f.write(w)
 		return
 	}

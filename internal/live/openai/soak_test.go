@@ -62,6 +62,8 @@ func TestManyStreamsLeaveNothing(t *testing.T) {
 			time.Sleep(every / 4)
 		}
 	})
+	require.Eventually(t, func() bool { return s.server.number.Load() > 3*uint64(s.streams) }, 5*time.Minute, every/4,
+		"every client has its connections before they are counted")
 	goroutines, bytes := s.watch(lasts, every)
 	stop()
 	wg.Wait()

@@ -22,6 +22,7 @@ type stream struct {
 	direct  *direct // nil: it is written through w
 
 	queued atomic.Bool   // a writer will visit it
+	begun  atomic.Bool   // the head of the answer is on its way: before, its own goroutine alone looks at it
 	turn   chan struct{} // has an element when its own goroutine is to go on
 
 	mu     sync.Mutex // over what follows, while own is false
@@ -43,9 +44,6 @@ type progress struct {
 
 // newStream returns the stream of the answers to j, of which nothing is written yet.
 func (s *Server) newStream(w http.ResponseWriter, r *http.Request, j *job, x *wire) *stream {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("X-Accel-Buffering", "no")
 	n := len(j.answers)
 	st := &stream{server: s, job: j, wire: x, w: w, control: http.NewResponseController(w), direct: directTo(r),
 		turn: make(chan struct{}, 1), own: true,
@@ -56,7 +54,7 @@ func (s *Server) newStream(w http.ResponseWriter, r *http.Request, j *job, x *wi
 
 // changed has somebody send what there is.
 func (st *stream) changed() {
-	if st.direct == nil {
+	if st.direct == nil || !st.begun.Load() {
 		st.wake()
 	} else if !st.queued.Swap(true) {
 		st.server.writers.add(st)
@@ -71,23 +69,42 @@ func (st *stream) wake() {
 	}
 }
 
-// serve sends the answers until all have ended, and reports whether the client took them.
+// serve sends the answers until all have ended, and reports whether the client took them. What the fleet does not admit
+// is refused before the answer begins, with a status by which clients know that they may try again.
 func (st *stream) serve(ctx context.Context) bool {
-	if st.direct != nil {
-		return st.serveDirect(ctx)
-	}
-	for st.open > 0 {
+	for !allDecided(st.job.answers) {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-st.turn:
 		}
+	}
+	if f := st.server.notAdmitted(st.job); f != nil {
+		f.write(st.w)
+		return false
+	}
+	h := st.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	st.begun.Store(true)
+	if st.direct != nil {
+		return st.serveDirect(ctx)
+	}
+	for {
 		st.collect()
 		if !st.flush() {
 			return false
 		}
+		if st.open == 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-st.turn:
+		}
 	}
-	return true
 }
 
 // collect puts what there is to send into the buffer.
@@ -100,7 +117,7 @@ func (st *stream) collect() {
 		tokens, due := a.Released()
 		switch {
 		case ended && outcome != sim.Completed:
-			st.buffer = append(append(append(st.buffer, "data: "...), broken(outcome).body()...), "\n\n"...)
+			st.buffer = append(append(append(st.buffer, "data: "...), broken().body()...), "\n\n"...)
 		case ended:
 			st.buffer = st.wire.chunk(st.buffer, i, st.sent[i], tokens-st.sent[i], st.job.reason(i))
 		case tokens > st.sent[i]:
@@ -143,12 +160,8 @@ func (st *stream) flush() bool {
 	return err == nil
 }
 
-// broken is what a client gets for a request that did not complete.
-func broken(o sim.Outcome) *failure {
-	if o == sim.Rejected {
-		return refused(http.StatusTooManyRequests, "RateLimitError", "The request was not admitted: it exceeds a limit "+
-			"of the deployment.")
-	}
+// broken is what a client gets for a request that was admitted and did not complete.
+func broken() *failure {
 	return refused(http.StatusInternalServerError, "InternalServerError", "The replica that served the request has "+
 		"failed, or the server ends.")
 }
@@ -156,7 +169,14 @@ func broken(o sim.Outcome) *failure {
 // collect sends the answers to j in one piece when wake says that all have ended. It reports whether the client has
 // waited for them.
 func (s *Server) collect(w http.ResponseWriter, r *http.Request, j *job, x *wire, wake <-chan struct{}) bool {
-	for !allEnded(j.answers) {
+	for {
+		if f := s.notAdmitted(j); f != nil {
+			f.write(w)
+			return false
+		}
+		if allEnded(j.answers) {
+			break
+		}
 		select {
 		case <-r.Context().Done():
 			return false
@@ -165,7 +185,7 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request, j *job, x *wire
 	}
 	for _, a := range j.answers {
 		if o, _ := a.Ended(); o != sim.Completed {
-			broken(o).write(w)
+			broken().write(w)
 			return true
 		}
 	}
