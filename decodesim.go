@@ -46,7 +46,7 @@ func Run(ctx context.Context, scenario string, options ...Option) (*Summary, err
 	if err != nil {
 		return nil, err
 	}
-	b, err := build.New(s)
+	b, err := build.NewUntil(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,9 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 	if f.seedGiven {
 		q.Seed = &f.seed
 	}
-	r, notes, err := compare.NewRace(q)
+	line := progressOn(errOut)
+	r, notes, err := compare.NewRace(withReading(ctx, line), q)
+	line.Clear()
 	if err != nil {
 		return err
 	}
@@ -137,11 +139,11 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 		defer files.Abandon()
 		r.Timed = true
 	}
-	line := progressOn(errOut)
+	line = progressOn(errOut)
 	r.Comparison.Pairing = func(done, of int) {
 		line.Set(progress.Work{What: "pairing requests", Done: float64(done), Of: float64(of), Unit: "metric"})
 	}
-	err = r.Run(ctx, runsDone(line, r.Runs()))
+	err = r.Run(withReading(ctx, line), runsDone(line, r.Runs()))
 	line.Clear()
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
@@ -131,7 +130,7 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 	if len(axes) > 0 {
 		return explainSeveral(c, args, f, axes, out, errOut)
 	}
-	s, err := f.step(c, args)
+	s, err := f.step(c, args, errOut)
 	if err != nil {
 		return err
 	}
@@ -222,13 +221,16 @@ func (f *explainFlags) question(c *cobra.Command, args []string, one map[string]
 }
 
 // step builds the step that the command line asks for.
-func (f *explainFlags) step(c *cobra.Command, args []string) (*explain.Step, error) {
+func (f *explainFlags) step(c *cobra.Command, args []string, errOut io.Writer) (*explain.Step, error) {
 	flags := c.Flags()
 	q, err := f.question(c, args, nil)
 	if err != nil {
 		return nil, err
 	}
-	s, err := explain.New(q)
+	line := progressOn(errOut)
+	defer line.Clear()
+	ctx := withReading(c.Context(), line)
+	s, err := explain.New(ctx, q)
 	if err != nil {
 		return nil, inFlags(err)
 	}
@@ -285,7 +287,7 @@ func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io
 	if err != nil {
 		return r, "", err
 	}
-	b, err := build.New(s)
+	b, err := built(c.Context(), s, errOut)
 	if err != nil {
 		return r, "", err
 	}

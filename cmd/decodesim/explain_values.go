@@ -67,7 +67,8 @@ func countOf(flag, written string) (int, error) {
 // explainSeveral prints a table of the steps of every combination, and draws them.
 func explainSeveral(c *cobra.Command, args []string, f *explainFlags, axes []explain.Axis, out,
 	errOut io.Writer) error {
-	g, err := explain.NewGrid(axes, func(values []string) (explain.Question, error) {
+	line := progressOn(errOut)
+	g, err := explain.NewGrid(withReading(c.Context(), line), axes, func(values []string) (explain.Question, error) {
 		one := map[string]string{}
 		for i, a := range axes {
 			for _, known := range severalFlags {
@@ -78,6 +79,7 @@ func explainSeveral(c *cobra.Command, args []string, f *explainFlags, axes []exp
 		}
 		return f.question(c, args, one)
 	})
+	line.Clear()
 	if err != nil {
 		return inFlags(err)
 	}

@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/commands"
 )
 
-func newExport(out io.Writer) *cobra.Command {
+func newExport(out, errOut io.Writer) *cobra.Command {
 	var set []string
 	c := &cobra.Command{
 		Use:   "export SCENARIO",
@@ -36,7 +35,7 @@ says. Limits that people tune are written out even where they are the default, w
 			if err != nil {
 				return err
 			}
-			b, err := build.New(s)
+			b, err := built(c.Context(), s, errOut)
 			if err != nil {
 				return err
 			}

@@ -190,7 +190,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
-		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),
+		newCalibrate(out, errOut), newImport(out, errOut), newExport(out, errOut),
 		newSize(out, errOut), newSweep(out, errOut), newSensitivity(out, errOut),
 		newList(out), newShow(out), newModel(out), newWorkload(out, errOut), newVersion(out), newWorker(errOut))
 	root.AddCommand(newServe(out, errOut), newExplore(errOut))

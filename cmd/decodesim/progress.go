@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -21,27 +23,47 @@ func progressOn(w io.Writer) *progress.Line {
 	return progress.On(f)
 }
 
-// reading returns what says on a line how far a file is read, in bytes; nil: there is no line.
-func reading(line *progress.Line, path string) func(done, of int64) {
-	if line == nil {
-		return nil
-	}
-	what := "reading " + inputs.Escaped(filepath.Base(path))
-	line.Set(progress.Work{What: what})
-	return func(done, of int64) {
-		line.Set(progress.Work{What: what, Done: float64(done) / 1e6, Of: float64(of) / 1e6, Unit: "MB"})
+// reading returns what says on a line how far a file is read, in bytes, and ends the reading with ctx.
+func reading(ctx context.Context, line *progress.Line, path string) func(done, of int64) error {
+	say := hearing(line)(path)
+	return func(done, of int64) error {
+		say(done, of)
+		return ctx.Err()
 	}
 }
 
-// built makes the parts of a run of s, and says on a terminal how far it is with the file of its requests.
-func built(s *configs.Scenario, errOut io.Writer) (*build.Built, error) {
-	files := s.Workload.Files()
-	if len(files) == 0 {
+// hearing returns what says on a line how far a file is read, in bytes: the one whose reading began last. It gives way
+// to whatever else is done meanwhile.
+func hearing(line *progress.Line) build.Hearing {
+	var readers atomic.Int64
+	return func(path string) func(done, of int64) {
+		me, what := readers.Add(1), "reading "+inputs.Escaped(filepath.Base(path))
+		line.Offer(progress.Work{What: what})
+		return func(done, of int64) {
+			if readers.Load() == me {
+				line.Offer(progress.Work{What: what, Done: float64(done) / 1e6, Of: float64(of) / 1e6, Unit: "MB"})
+			}
+		}
+	}
+}
+
+// withReading returns a context under which files of requests that are read are on a line.
+func withReading(ctx context.Context, line *progress.Line) context.Context {
+	if line == nil {
+		return ctx
+	}
+	return build.WithHearing(ctx, hearing(line))
+}
+
+// built makes the parts of a run of s until ctx ends, and says on a terminal how far it is with the file of its
+// requests.
+func built(ctx context.Context, s *configs.Scenario, errOut io.Writer) (*build.Built, error) {
+	if len(s.Workload.Files()) == 0 {
 		return build.New(s)
 	}
 	line := progressOn(errOut)
 	defer line.Clear()
-	return build.NewReporting(s, reading(line, files[0]))
+	return build.NewUntil(withReading(ctx, line), s)
 }
 
 // reporting returns what passes on to a line how far a part of a command is; nil: there is no line.

@@ -128,7 +128,7 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if err != nil {
 		return err
 	}
-	b, err := built(s, errOut)
+	b, err := built(ctx, s, errOut)
 	if err != nil {
 		return err
 	}

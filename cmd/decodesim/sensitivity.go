@@ -99,8 +99,8 @@ func (f *sensitivityFlags) run(ctx context.Context, out, errOut io.Writer, p sen
 	defer dir.Abandon()
 	line := progressOn(errOut)
 	line.Set(progress.Work{What: "the answer that inputs are varied from"})
-	r, err := sensitivity.Analyse(ctx, p, func(done, of int) {
-		line.Set(progress.Work{Done: float64(done), Of: float64(of), Unit: "answer"})
+	r, err := sensitivity.Analyse(withReading(ctx, line), p, func(done float64, of int) {
+		line.Set(progress.Work{Done: done, Of: float64(of), Unit: "answer"})
 	})
 	line.Clear()
 	if err != nil {

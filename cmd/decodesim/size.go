@@ -123,7 +123,7 @@ func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) 
 	}
 	defer dir.Abandon()
 	var answer *sizing.Fleet
-	err = f.searching(c.Context(), errOut, &options, func(ctx context.Context) (err error) {
+	err = f.searching(withReading(c.Context(), line), errOut, &options, func(ctx context.Context) (err error) {
 		answer, err = sizing.SearchFleet(ctx, fleet, members, options)
 		line.Clear()
 		return err
@@ -186,7 +186,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.S
 	began := time.Now()
 	var answer *sizing.Sizing
 	var best *configs.Scenario
-	err = f.searching(ctx, errOut, &options, func(ctx context.Context) (err error) {
+	err = f.searching(withReading(ctx, line), errOut, &options, func(ctx context.Context) (err error) {
 		answer, best, err = sizing.Search(ctx, s, options)
 		line.Clear()
 		return err

@@ -147,7 +147,9 @@ func (f *sweepFlags) run(ctx context.Context, out, errOut io.Writer, p sweep.Pla
 			return err
 		}
 	}
-	s, notes, err := sweep.New(p)
+	line := progressOn(errOut)
+	s, notes, err := sweep.New(withReading(ctx, line), p)
+	line.Clear()
 	if err != nil {
 		return err
 	}
@@ -166,12 +168,12 @@ func (f *sweepFlags) run(ctx context.Context, out, errOut io.Writer, p sweep.Pla
 			return err
 		}
 		defer q.leave(f.out, w)
-		makes = func(ctx context.Context, progress func(int)) error {
+		makes = func(ctx context.Context, progress func(float64)) error {
 			return q.collect(ctx, errOut, w, progress)
 		}
 	}
-	line := progressOn(errOut)
-	err = makes(ctx, pointsDone(line, w))
+	line = progressOn(errOut)
+	err = makes(withReading(ctx, line), pointsDone(line, w))
 	line.Clear()
 	if err != nil {
 		return f.interrupted(errOut, w, err)
@@ -211,7 +213,7 @@ func (f *sweepFlags) print(out, errOut io.Writer, w *sweep.Work, r *sweep.Result
 }
 
 // pointsDone returns what says on a line how many runs of a sweep are done; nil: there is no line.
-func pointsDone(line *progress.Line, w *sweep.Work) func(done int) {
+func pointsDone(line *progress.Line, w *sweep.Work) func(done float64) {
 	if line == nil {
 		return nil
 	}
@@ -219,8 +221,8 @@ func pointsDone(line *progress.Line, w *sweep.Work) func(done int) {
 	if before > 0 {
 		more = text.Count(before) + " from before"
 	}
-	say := func(done int) {
-		line.Set(progress.Work{Done: float64(done), Of: float64(w.Runs() - before), Unit: "run", More: more})
+	say := func(done float64) {
+		line.Set(progress.Work{Done: done, Of: float64(w.Runs() - before), Unit: "run", More: more})
 	}
 	say(0)
 	return say

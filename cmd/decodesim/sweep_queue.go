@@ -25,7 +25,7 @@ const queueName = "sweep.queue"
 // collector takes the rows of a sweep that workers make.
 type collector struct {
 	*sweep.Work
-	progress func(done int)
+	progress func(done float64)
 	done     int
 }
 
@@ -37,7 +37,7 @@ func (c *collector) Take(r *workers.Result) error {
 	err := c.put(r)
 	c.done++
 	if err == nil && c.progress != nil {
-		c.progress(c.done)
+		c.progress(float64(c.done))
 	}
 	return err
 }
@@ -53,7 +53,7 @@ func (c *collector) put(r *workers.Result) error {
 const sweepJob = "sweep"
 
 // collect has workers make the runs of w that have no row yet.
-func (x *opened) collect(ctx context.Context, errOut io.Writer, w *sweep.Work, progress func(int)) error {
+func (x *opened) collect(ctx context.Context, errOut io.Writer, w *sweep.Work, progress func(float64)) error {
 	plan, files, err := w.Elsewhere()
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/output"
@@ -69,7 +68,7 @@ the tool sent. Of a scenario alone, validate says whether it can be simulated.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.deployment != "" {
-				return f.checkScenario(out)
+				return f.checkScenario(c.Context(), out, errOut)
 			}
 			if err := f.check(c); err != nil {
 				return err
@@ -114,12 +113,12 @@ func (f *validateFlags) onlySet(c *cobra.Command) bool {
 }
 
 // checkScenario says what a scenario deploys, if it is one that can be simulated: who validates a scenario means that.
-func (f *validateFlags) checkScenario(out io.Writer) error {
+func (f *validateFlags) checkScenario(ctx context.Context, out, errOut io.Writer) error {
 	s, err := configs.Load(f.deployment, configs.Options{Set: f.set, Env: os.Environ()})
 	if err != nil {
 		return err
 	}
-	b, err := build.New(s)
+	b, err := built(ctx, s, errOut)
 	if err != nil {
 		return err
 	}
@@ -254,7 +253,7 @@ func decodesimVariables() []string {
 func readData(source *validation.Source, errOut io.Writer) (*measured.File, configs.Options, error) {
 	line := progressOn(errOut)
 	defer line.Clear()
-	source.Reading = reading(line, source.Data)
+	source.Reading = hearing(line)(source.Data)
 	source.Preparing = func(done, of int) {
 		line.Set(progress.Work{What: "preparing", Done: float64(done), Of: float64(of), Unit: "run"})
 	}

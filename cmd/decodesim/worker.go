@@ -98,7 +98,7 @@ func openJob(j *workers.Job) (workers.Maker, error) {
 	if err := json.Unmarshal(j.Spec, &p); err != nil {
 		return nil, err
 	}
-	s, _, err := sweep.New(p)
+	s, _, err := sweep.New(context.Background(), p)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -91,11 +92,11 @@ share, and how the rate goes over time.
 			}
 			defer abandon(d)
 			line := progressOn(errOut)
-			f.o.Reading = reading(line, args[0])
+			f.o.Reading = reading(c.Context(), line, args[0])
 			s, err := traffic.Describe(args[0], f.o)
 			line.Clear()
 			if err != nil {
-				return badTrace(err)
+				return badTrace(cmp.Or(c.Context().Err(), err))
 			}
 			files, err := leave(c.Context(), d, "summary.json", s, s)
 			if err != nil {
@@ -164,11 +165,11 @@ is that of --on; without it Llama 3.1 8B on H100s, doubled until they serve the 
 			}
 			defer abandon(to)
 			line := progressOn(errOut)
-			f.o.Reading = reading(line, args[0])
+			f.o.Reading = reading(c.Context(), line, args[0])
 			fit, err := traffic.FitTo(c.Context(), args[0], f.o, d, reporting(line))
 			line.Clear()
 			if err != nil {
-				return badTrace(err)
+				return badTrace(cmp.Or(c.Context().Err(), err))
 			}
 			files, err := leaveFit(c.Context(), to, fit)
 			if err != nil {
@@ -260,7 +261,7 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 	done, err := by(to, line)
 	line.Clear()
 	if err != nil {
-		return badTrace(err)
+		return badTrace(cmp.Or(ctx.Err(), err))
 	}
 	if err := keep(); err != nil {
 		return failed(err)
@@ -312,7 +313,7 @@ go on depends on its deployment. SCENARIO is a built-in name or a path to a YAML
 			if err != nil {
 				return err
 			}
-			b, err := built(s, errOut)
+			b, err := built(c.Context(), s, errOut)
 			if err != nil {
 				return err
 			}
@@ -341,7 +342,7 @@ func newConvert(out, errOut io.Writer) *cobra.Command {
 		Args:    oneArgument("a trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return w.write(c.Context(), out, errOut, func(to io.Writer, line *progress.Line) (*traffic.Written, error) {
-				from.o.Reading = reading(line, args[0])
+				from.o.Reading = reading(c.Context(), line, args[0])
 				return traffic.Convert(c.Context(), to, args[0], w.format, from.o)
 			})
 		},

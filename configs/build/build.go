@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -54,9 +55,17 @@ var (
 // New makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
 func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).contents, nil) }
 
-// NewReporting is New that says how far it is with a file of requests, which takes a while where it is long.
-func NewReporting(s *configs.Scenario, reading traces.Reading) (*Built, error) {
-	return newBuilt(s, (*Built).contents, reading)
+// NewUntil is New that gives up when ctx ends, with what ended it.
+func NewUntil(ctx context.Context, s *configs.Scenario) (*Built, error) {
+	files := s.Workload.Files()
+	if len(files) == 0 {
+		return New(s)
+	}
+	b, err := newBuilt(s, (*Built).contents, Reading(ctx, files[0]))
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return b, err
 }
 
 // NewLive is New of a deployment that is sent its requests from elsewhere: what they share is a tree that is empty yet,

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"math"
@@ -26,7 +27,7 @@ func (b *Built) load() error {
 	case w.Trace != nil:
 		var t *traces.Trace
 		o := w.Replay(s.Seed)
-		o.Contents, o.Reading = w.Trace.Follow || s.CachesPrefixes(), b.reading
+		o.Contents, o.Reading, o.Before = w.Trace.Follow || s.CachesPrefixes(), b.reading, true
 		t, err = traces.Open(w.Trace.File, o)
 		if err != nil {
 			return badTrace(s, err)
@@ -217,4 +218,28 @@ func readLengths(s *configs.Scenario, path, file string, reading traces.Reading)
 		return nil, s.Errorf(path, "%s", strict.Message(err))
 	}
 	return pairs, nil
+}
+
+// Hearing returns what hears how far a file of requests is read, in bytes, of so many.
+type Hearing func(file string) func(done, of int64)
+
+type hearingKey struct{}
+
+// WithHearing returns a context under which what reads a file of requests says how far it is, for that takes a while
+// where the file is long. Several files may be read at the same time.
+func WithHearing(ctx context.Context, hear Hearing) context.Context {
+	return context.WithValue(ctx, hearingKey{}, hear)
+}
+
+// Reading returns what is called as a file is read: it says so to what ctx has for that, and ends the reading with ctx.
+func Reading(ctx context.Context, file string) traces.Reading {
+	hear, ok := ctx.Value(hearingKey{}).(Hearing)
+	if !ok {
+		return func(_, _ int64) error { return ctx.Err() }
+	}
+	say := hear(file)
+	return func(done, of int64) error {
+		say(done, of)
+		return ctx.Err()
+	}
 }

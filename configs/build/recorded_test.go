@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,4 +203,35 @@ func TestARampPutsOffTheEnd(t *testing.T) {
 	require.True(t, b.Config.Source.Next(&r))
 	require.True(t, b.Config.Source.Next(&r))
 	require.Equal(t, sim.Time(0).Add(3*sim.Second), r.Arrival)
+}
+
+// TestAFileIsReadAsLongAsSomebodyWaits: what reads lengths and what reads a trace says how far it is, and ends with the
+// context, long before the end of the file.
+func TestAFileIsReadAsLongAsSomebodyWaits(t *testing.T) {
+	rows := strings.Repeat("1.5,10,20\n", 300_000)
+	for _, workload := range []string{
+		"trace: {file: rows.csv}", "lengths: {file: rows.csv}\n  arrivals: {process: poisson, rate: 1}",
+	} {
+		inDir(t, "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n  "+workload+"\n")
+		require.NoError(t, os.WriteFile("rows.csv", []byte("arrived_at,num_prefill_tokens,num_decode_tokens\n"+rows), 0o600))
+		s, err := configs.Load("chat.yaml", configs.Options{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		last, all := int64(0), int64(0)
+		ctx = WithHearing(ctx, func(file string) func(done, of int64) {
+			assert.Equal(t, "rows.csv", filepath.Base(file))
+			return func(done, of int64) {
+				last, all = done, of
+				if done > of/4 {
+					cancel()
+				}
+			}
+		})
+		_, err = NewUntil(ctx, s)
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Less(t, last, all/2)
+		b, err := NewUntil(t.Context(), s)
+		require.NoError(t, err)
+		require.NoError(t, b.Close())
+	}
 }

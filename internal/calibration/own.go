@@ -53,7 +53,7 @@ func amongModels(runs []measured.Run, above configs.Options) *hardware.Efficienc
 			continue
 		}
 		seen[of] = true
-		if b, skip := validation.Build(r, above, nil); skip == "" {
+		if b, skip := validation.Build(context.Background(), r, above, nil); skip == "" {
 			all = append(all, b.Deployment.Efficiency)
 			b.Close()
 		}

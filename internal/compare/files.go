@@ -47,7 +47,7 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 		if err != nil {
 			return err
 		}
-		built, err := build.New(r.Scenarios[i])
+		built, err := build.NewUntil(ctx, r.Scenarios[i])
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ type Plan struct {
 }
 
 // NewRace reads and builds every scenario once, so that no run starts if one cannot be. The notes are for people.
-func NewRace(q Plan) (r *Race, notes []string, err error) {
+func NewRace(ctx context.Context, q Plan) (r *Race, notes []string, err error) {
 	all, err := q.variants()
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +81,7 @@ func NewRace(q Plan) (r *Race, notes []string, err error) {
 	trace := func(s *configs.Scenario) bool { return s.Workload.Trace != nil }
 	r.Comparison = &Comparison{Version: q.Version, Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.Scenarios, trace)}
 	for i := range all {
-		if err := r.enter(i); err != nil {
+		if err := r.enter(ctx, i); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -90,8 +90,8 @@ func NewRace(q Plan) (r *Race, notes []string, err error) {
 }
 
 // enter builds a variant to see that it can be, and notes what it is.
-func (r *Race) enter(i int) error {
-	b, err := r.build(i, r.seeds[0])
+func (r *Race) enter(ctx context.Context, i int) error {
+	b, err := r.build(ctx, i, r.seeds[0])
 	if err != nil {
 		return err
 	}
@@ -105,12 +105,12 @@ func (r *Race) enter(i int) error {
 	return nil
 }
 
-func (r *Race) build(i int, seed uint64) (*build.Built, error) {
+func (r *Race) build(ctx context.Context, i int, seed uint64) (*build.Built, error) {
 	s, err := r.Variants[i].load(&seed)
 	if err != nil {
 		return nil, err
 	}
-	b, err := build.New(s)
+	b, err := build.NewUntil(ctx, s)
 	return b, r.Variants[i].named(err)
 }
 
@@ -136,10 +136,10 @@ func (r *Race) Run(ctx context.Context, progress func(done float64)) error {
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
 		results := make([]result, n*len(seeds))
-		shares := newShares(progress, float64(from*n), len(results))
+		shares := run.NewShares(progress, from*n)
 		run.Each(len(results), func(k int) {
-			results[k] = r.result(ctx, k%n, seeds[k/n], shares.of(k))
-			shares.ended(k)
+			results[k] = r.result(ctx, k%n, seeds[k/n], shares.Of(k))
+			shares.Ended(k)
 		})
 		if err := r.take(ctx, results); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (r *Race) result(ctx context.Context, i int, seed uint64, progress func(run
 	if err := ctx.Err(); err != nil {
 		return result{err: err}
 	}
-	b, err := r.build(i, seed)
+	b, err := r.build(ctx, i, seed)
 	if err != nil {
 		return result{err: err}
 	}

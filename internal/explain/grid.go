@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ const gridMax = 1000
 
 // NewGrid explains every combination. Ask returns the question of one; a deployment whose memory the model does not fit
 // is part of the answer.
-func NewGrid(axes []Axis, ask func(values []string) (Question, error)) (*Grid, error) {
+func NewGrid(ctx context.Context, axes []Axis, ask func(values []string) (Question, error)) (*Grid, error) {
 	n := 1
 	for _, a := range axes {
 		n *= len(a.Values)
@@ -54,7 +55,7 @@ func NewGrid(axes []Axis, ask func(values []string) (Question, error)) (*Grid, e
 			values[a] = axes[a].Values[rest%len(axes[a].Values)]
 			rest /= len(axes[a].Values)
 		}
-		if err := g.add(values, ask); err != nil {
+		if err := g.add(ctx, values, ask); err != nil {
 			return nil, err
 		}
 	}
@@ -64,12 +65,12 @@ func NewGrid(axes []Axis, ask func(values []string) (Question, error)) (*Grid, e
 	return g, nil
 }
 
-func (g *Grid) add(values []string, ask func(values []string) (Question, error)) error {
+func (g *Grid) add(ctx context.Context, values []string, ask func(values []string) (Question, error)) error {
 	q, err := ask(values)
 	if err != nil {
 		return err
 	}
-	s, err := New(q)
+	s, err := New(ctx, q)
 	var full *hardware.MemoryError
 	if errors.As(err, &full) {
 		g.Cells = append(g.Cells, Cell{Values: values, Why: fmt.Sprintf("does not fit: each GPU misses %s",

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -46,8 +47,8 @@ const baseScenario = "chat-8b"
 // basePosition is where an error stands in the scenario that only lends its pool.
 var basePosition = regexp.MustCompile(`^scenarios/` + baseScenario + `\.yaml:\d+:\d+: (pools\[0\]: )?`)
 
-// New builds the replica of the first pool that decodes.
-func New(q Question) (s *Step, err error) {
+// New builds the replica of the first pool that decodes, until ctx ends.
+func New(ctx context.Context, q Question) (s *Step, err error) {
 	s = &Step{name: q.Scenario}
 	s.scenario, err = configs.Load(cmp.Or(q.Scenario, baseScenario), q.Options)
 	if err == nil {
@@ -61,7 +62,7 @@ func New(q Question) (s *Step, err error) {
 		}
 		return nil, err
 	}
-	if err := s.choose(q); err != nil {
+	if err := s.choose(ctx, q); err != nil {
 		return nil, err
 	}
 	return s, s.check()
@@ -79,14 +80,14 @@ func (u unplaced) Error() string { return u.message }
 func (u unplaced) Unwrap() error { return u.cause }
 
 // choose sets batch and context: without a scenario one sequence, else a full batch in the middle of its outputs.
-func (s *Step) choose(q Question) error {
+func (s *Step) choose(ctx context.Context, q Question) error {
 	switch {
 	case q.Context != nil:
 		s.Context = *q.Context
 	case s.name == "":
 		s.Context, s.contextWhy = min(ContextDefault, s.Deployment.Model.ContextMax), "default"
 	default:
-		mean, err := s.meanContext()
+		mean, err := s.meanContext(ctx)
 		if err != nil {
 			return err
 		}
@@ -109,8 +110,8 @@ func (s *Step) choose(q Question) error {
 }
 
 // meanContext is the context of a request of mean lengths halfway through its output.
-func (s *Step) meanContext() (int, error) {
-	b, err := build.New(s.scenario)
+func (s *Step) meanContext(ctx context.Context) (int, error) {
+	b, err := build.NewUntil(ctx, s.scenario)
 	if err != nil {
 		return 0, err
 	}

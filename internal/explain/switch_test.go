@@ -30,7 +30,7 @@ func stepOf(t *testing.T, args string) *Step {
 			q.Set = append(q.Set, keys[words[i]]+"="+words[i+1])
 		}
 	}
-	s, err := New(q)
+	s, err := New(t.Context(), q)
 	require.NoError(t, err)
 	return s
 }

@@ -107,8 +107,9 @@ func TestAStepIsThatOfExplain(t *testing.T) {
 	}
 	require.Equal(t, 200, get(t, explored(t, "chat-8b"), "/step?batch=32&context=4096&weights=fp8", &got))
 	batch, context := 32, 4096
-	step, err := explain.New(explain.Question{Scenario: "-", Options: configs.Options{Stdin: []byte(got.YAML)},
-		Batch: &batch, Context: &context})
+	step, err := explain.New(t.Context(), explain.Question{Scenario: "-",
+		Options: configs.Options{Stdin: []byte(got.YAML)},
+		Batch:   &batch, Context: &context})
 	require.NoError(t, err)
 	x, err := step.Explain()
 	require.NoError(t, err)

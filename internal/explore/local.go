@@ -53,7 +53,7 @@ func (l *Local) Answer(path, query string) ([]byte, error) {
 	}
 	switch path {
 	case "step":
-		return json.Marshal(stepOf(q, l.own))
+		return json.Marshal(stepOf(context.Background(), q, l.own))
 	case "run":
 		x, err := simulate(context.Background(), q, l.own, l.version)
 		if err != nil {

@@ -76,7 +76,7 @@ func (s *Server) Handler() http.Handler {
 	m.Handle("GET /{$}", newPage(s.Name(), askServerJS))
 	m.HandleFunc("GET /step", func(w http.ResponseWriter, r *http.Request) {
 		if q, ok := queryOf(w, r); ok {
-			writeJSON(w, http.StatusOK, stepOf(q, s.own))
+			writeJSON(w, http.StatusOK, stepOf(r.Context(), q, s.own))
 		}
 	})
 	m.HandleFunc("GET /run", s.run)

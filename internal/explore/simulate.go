@@ -62,7 +62,7 @@ func ran(ctx context.Context, q url.Values, own *base, version string) (*run.Res
 	if err != nil {
 		return nil, err
 	}
-	b, err := build.New(loaded)
+	b, err := build.NewUntil(ctx, loaded)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -36,11 +37,11 @@ type factX struct {
 }
 
 // stepOf answers what binds the step of a URL.
-func stepOf(q url.Values, own *base) *stepX {
+func stepOf(ctx context.Context, q url.Values, own *base) *stepX {
 	s, err := stateOf(q, own)
 	x := &stepX{Scenario: s.base.name, Own: own.scenario.Name, Scenarios: configs.ScenarioNames()}
 	if err == nil {
-		err = x.explain(s)
+		err = x.explain(ctx, s)
 	}
 	given := map[string]string{}
 	if e := x.Explanation; e != nil {
@@ -54,7 +55,7 @@ func stepOf(q url.Values, own *base) *stepX {
 }
 
 // explain takes the step apart.
-func (x *stepX) explain(s *state) error {
+func (x *stepX) explain(ctx context.Context, s *state) error {
 	yaml, err := s.text()
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (x *stepX) explain(s *state) error {
 			*to = &n
 		}
 	}
-	step, err := explain.New(question)
+	step, err := explain.New(ctx, question)
 	if err != nil {
 		return err
 	}

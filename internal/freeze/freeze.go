@@ -46,7 +46,7 @@ func Freeze(
 	if run.Skip != "" {
 		return nil, run.Skip
 	}
-	b, skip := validation.Build(run, above, with)
+	b, skip := validation.Build(ctx, run, above, with)
 	if skip != "" {
 		return nil, skip
 	}

@@ -129,7 +129,7 @@ func (x *saved) frozen(run *measured.Run, above configs.Options, with validation
 	if x.Skip != "" {
 		return nil, x.Skip
 	}
-	b, skip := validation.Build(run, above, with)
+	b, skip := validation.Build(context.Background(), run, above, with)
 	if skip != "" {
 		return nil, skip
 	}

@@ -147,7 +147,7 @@ func (x *searcher) run(times float64) (string, error) {
 	if x.load.Kind == load.Sessions { // it takes as long as ever until as many sessions end as begin
 		s.Workload.Requests, s.Workload.DurationS, s.Workload.WarmupS = 0, spanS, warmupS
 	}
-	b, err := build.New(s)
+	b, err := build.NewUntil(x.ctx, s)
 	if err != nil {
 		return "", fmt.Errorf("headroom: at %.3g times the load: %w", times, err)
 	}

@@ -20,7 +20,7 @@ func Replay(ctx context.Context, s *configs.Scenario, version string) (summary *
 func Replayed(ctx context.Context, s *configs.Scenario, version string, see func(*build.Built, *run.Result)) error {
 	whole := s.Clone()
 	whole.Workload.WarmupS = 0
-	b, err := build.New(whole)
+	b, err := build.NewUntil(ctx, whole)
 	if err != nil {
 		return err
 	}

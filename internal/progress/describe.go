@@ -18,9 +18,9 @@ type Work struct {
 	More string  // what else there is to say; empty: nothing
 }
 
-// describe says how far work is that began so long ago: done, of what, the rate, and the time that is left at that
-// rate. Without anything done there is no rate, and the line says how long it has been.
-func (w *Work) describe(since time.Duration) string {
+// describe says how far work is that began so long ago with so much done: done, of what, the rate, and the time that is
+// left at that rate. Without anything done since then there is no rate, and the line says how long it has been.
+func (w *Work) describe(since time.Duration, from float64) string {
 	if w.Unit == "" {
 		return w.What + ": " + clock(since) + " so far"
 	}
@@ -32,7 +32,7 @@ func (w *Work) describe(since time.Duration) string {
 	if part := w.Done != math.Floor(w.Done); w.Of > 0 && (part || w.Of >= 100) {
 		parts[0] += " (" + text.WholePercent(math.Floor(100*w.Done/w.Of)/100) + ")"
 	}
-	rate := w.Done / since.Seconds()
+	rate := (w.Done - from) / since.Seconds()
 	switch {
 	case !(rate > 0):
 		parts = append(parts, clock(since)+" so far")

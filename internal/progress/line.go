@@ -25,6 +25,7 @@ type Line struct {
 	mu    sync.Mutex
 	work  Work
 	began time.Time // of the work under its present name
+	from  float64   // what was done of it then
 }
 
 // On returns the progress line of a terminal, which appears when the work has taken two seconds; nil: f is none.
@@ -45,8 +46,25 @@ func (l *Line) Set(w Work) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.began.IsZero() || w.What != l.work.What {
-		l.began = time.Now()
+	l.set(w)
+}
+
+// Offer is Set unless something else has got anywhere: what is done beside the work is worth a line as long as there is
+// nothing to say of the work.
+func (l *Line) Offer(w Work) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.What == l.work.What || l.work.Done == 0 {
+		l.set(w)
+	}
+}
+
+func (l *Line) set(w Work) {
+	if l.began.IsZero() || w.What != l.work.What || w.Done < l.work.Done {
+		l.began, l.from = time.Now(), w.Done
 	}
 	l.work = w
 }
@@ -92,7 +110,7 @@ func (l *Line) line() string {
 	if l.began.IsZero() {
 		return ""
 	}
-	letters := []rune(l.work.describe(time.Since(l.began)))
+	letters := []rune(l.work.describe(time.Since(l.began), l.from))
 	if width, _, err := term.GetSize(int(l.terminal.Fd())); err == nil && width > 1 && len(letters) >= width {
 		letters = letters[:width-1]
 	}

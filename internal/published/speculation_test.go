@@ -163,7 +163,8 @@ type priced struct {
 
 // step returns the decode step of a batch of the scenario under changes.
 func (c *gain) step(t *testing.T, batch int, set ...string) *explain.Step {
-	s, err := explain.New(explain.Question{Scenario: c.scenario, Options: configs.Options{Set: set}, Batch: &batch})
+	s, err := explain.New(t.Context(),
+		explain.Question{Scenario: c.scenario, Options: configs.Options{Set: set}, Batch: &batch})
 	require.NoError(t, err)
 	return s
 }

@@ -46,7 +46,7 @@ func Precisely(ctx context.Context, b *build.Built,
 			conclude(r.Summary, asked, b.Requests)
 			return b, r, nil
 		}
-		next, err := longer(b, x, asked, detect)
+		next, err := longer(ctx, b, x, asked, detect)
 		if err != nil {
 			return b, nil, err
 		}
@@ -80,7 +80,7 @@ func lengthenable(s *configs.Scenario) error {
 }
 
 // longer builds a run like b, of as much more length as the square of the widest interval says.
-func longer(b *build.Built, x *metrics.Steady, asked float64, detect bool) (*build.Built, error) {
+func longer(ctx context.Context, b *build.Built, x *metrics.Steady, asked float64, detect bool) (*build.Built, error) {
 	factor := float64(longerMost)
 	switch {
 	case x.DependsOnLength != "" || x.Precision == nil:
@@ -98,7 +98,7 @@ func longer(b *build.Built, x *metrics.Steady, asked float64, detect bool) (*bui
 	if detect {
 		w.WarmupS = math.Ceil(max(x.WarmupS, w.WarmupS))
 	}
-	return build.New(s)
+	return build.NewUntil(ctx, s)
 }
 
 // conclude says in a summary what became of the precision that was asked for.

@@ -52,9 +52,9 @@ func (p *Plan) command() string {
 const halvings = 6
 
 // Analyse varies every input of the answer. progress, which may be nil, is called with how many answers there are, and
-// of how many; the number may grow while thresholds are sought.
-func Analyse(ctx context.Context, p Plan, progress func(done, of int)) (*Result, error) {
-	subject, r, err := prepare(p)
+// of how many; one that is sought counts in part, and their number may grow while thresholds are sought.
+func Analyse(ctx context.Context, p Plan, progress func(done float64, of int)) (*Result, error) {
+	subject, r, err := prepare(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +85,10 @@ func Analyse(ctx context.Context, p Plan, progress func(done, of int)) (*Result,
 }
 
 // prepare reads what the answer is of.
-func prepare(p Plan) (Subject, *Result, error) {
+func prepare(ctx context.Context, p Plan) (Subject, *Result, error) {
 	r := &Result{Schema: Schema, Version: p.Version, Of: "run", Metric: p.Metric, Command: p.command()}
 	if p.Size {
-		z, err := newSize(p)
+		z, err := newSize(ctx, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,7 +101,7 @@ func prepare(p Plan) (Subject, *Result, error) {
 		}
 		return z, r, nil
 	}
-	x, s, err := newRun(p)
+	x, s, err := newRun(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +125,7 @@ func prepare(p Plan) (Subject, *Result, error) {
 type analysis struct {
 	ctx      context.Context
 	subject  Subject
-	progress func(done, of int)
+	progress func(done float64, of int)
 	done, of int
 }
 
@@ -156,16 +156,17 @@ func (a *analysis) ask(inputs []Input) ([]Answer, error) {
 func (a *analysis) answers(sets [][]string) ([]Answer, []error) {
 	answers, errs := make([]Answer, len(sets)), make([]error, len(sets))
 	a.of += len(sets)
-	before := a.done
-	run.EachReported(len(sets), func(i int) {
+	var report func(done float64)
+	if a.progress != nil {
+		report = func(done float64) { a.progress(done, a.of) }
+	}
+	shares := run.NewShares(report, a.done)
+	run.Each(len(sets), func(i int) {
 		errs[i] = a.ctx.Err()
 		if errs[i] == nil {
-			answers[i], errs[i] = a.subject.Answer(a.ctx, sets[i])
+			answers[i], errs[i] = a.subject.Answer(a.ctx, sets[i], func(share float64) { shares.Set(i, share) })
 		}
-	}, func(done int) {
-		if a.progress != nil {
-			a.progress(before+done, a.of)
-		}
+		shares.Ended(i)
 	})
 	a.done = a.of
 	return answers, errs

@@ -126,7 +126,7 @@ func (linear) Inputs() []Input {
 	return []Input{in("b", 5, 4, 6), in("a", 2, 1, 3), in("c", 1, 0, 2)}
 }
 
-func (l linear) Answer(_ context.Context, set []string) (Answer, error) {
+func (l linear) Answer(_ context.Context, set []string, _ func(float64)) (Answer, error) {
 	a, b := 2.0, 5.0
 	if len(set) == 2 {
 		x, err := strconv.ParseFloat(set[1], 64)
@@ -206,9 +206,9 @@ func TestTheAnswerOfARun(t *testing.T) {
 	require.Len(t, r.Effects[0].Thresholds, 1)
 	at := r.Effects[0].Thresholds[0].At
 	for x, want := range map[float64]string{at: "the SLO is missed", at - 50.0/64: "the SLO is met"} {
-		run, _, err := newRun(Plan{Source: "chat.yaml", Seeds: 2, Metric: "slo_attainment"})
+		run, _, err := newRun(t.Context(), Plan{Source: "chat.yaml", Seeds: 2, Metric: "slo_attainment"})
 		require.NoError(t, err)
-		answer, err := run.Answer(context.Background(), []string{"workload.arrivals.rate=" + literal(x)})
+		answer, err := run.Answer(context.Background(), []string{"workload.arrivals.rate=" + literal(x)}, func(float64) {})
 		require.NoError(t, err)
 		assert.Equal(t, want, answer.Decision, "at %g", x)
 	}

@@ -20,7 +20,7 @@ type ofSize struct {
 
 // newSize reads the study as it is. Numbers of accelerators and fitted constants are varied on the pools of its
 // scenario: where a study searches accelerators, they are not varied, for each has its own.
-func newSize(p Plan) (*ofSize, error) {
+func newSize(ctx context.Context, p Plan) (*ofSize, error) {
 	study, err := configs.LoadStudy(p.Source, p.Set)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func newSize(p Plan) (*ofSize, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := build.New(s)
+	b, err := build.NewUntil(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (z *ofSize) Inputs() []Input { return z.inputs }
 
 // Answer implements Subject: dollars per hour of the best deployment, or what it sustains per GPU where no rate is
 // asked for.
-func (z *ofSize) Answer(ctx context.Context, set []string) (Answer, error) {
+func (z *ofSize) Answer(ctx context.Context, set []string, _ func(share float64)) (Answer, error) {
 	study, err := configs.LoadStudy(z.plan.Source, slices.Concat(z.plan.Set, set))
 	if err != nil {
 		return Answer{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/sweep"
 )
 
@@ -14,8 +15,8 @@ import (
 type Subject interface {
 	// Inputs returns what the answer rests on.
 	Inputs() []Input
-	// Answer gives the answer with some settings over the scenario's.
-	Answer(ctx context.Context, set []string) (Answer, error)
+	// Answer gives the answer with some settings over the scenario's, and says which share of its work is done.
+	Answer(ctx context.Context, set []string, progress func(share float64)) (Answer, error)
 }
 
 var (
@@ -46,7 +47,7 @@ type ofRun struct {
 }
 
 // newRun reads and builds the scenario as it is.
-func newRun(p Plan) (*ofRun, *configs.Scenario, error) {
+func newRun(ctx context.Context, p Plan) (*ofRun, *configs.Scenario, error) {
 	s, err := configs.Load(p.Source, configs.Options{Set: p.Set, Env: p.Env, Seed: p.Seed})
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +60,7 @@ func newRun(p Plan) (*ofRun, *configs.Scenario, error) {
 		return nil, nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; "+
 			"expected 1", p.Seeds, p.Source)
 	}
-	b, err := build.New(s)
+	b, err := build.NewUntil(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,21 +100,23 @@ func aboutMoney(metric string) bool {
 func (r *ofRun) Inputs() []Input { return r.inputs }
 
 // Answer implements Subject. What is decided is what most seeds say.
-func (r *ofRun) Answer(ctx context.Context, set []string) (Answer, error) {
+func (r *ofRun) Answer(ctx context.Context, set []string, progress func(share float64)) (Answer, error) {
 	var a Answer
 	good, judged := 0, false
-	for _, seed := range r.seeds {
+	for i, seed := range r.seeds {
 		options := configs.Options{Set: slices.Concat(r.plan.Set, set), Env: r.plan.Env, Seed: &seed}
 		s, err := configs.Load(r.plan.Source, options)
 		if err != nil {
 			return a, err
 		}
 		s.Output.Attribution, s.Output.OverTime = false, false
-		b, err := build.New(s)
+		b, err := build.NewUntil(ctx, s)
 		if err != nil {
 			return a, err
 		}
-		o, err := sweep.Measure(ctx, b, r.plan.Version)
+		o, err := sweep.Measure(ctx, b, r.plan.Version, func(p run.Progress) {
+			progress((float64(i) + p.Share) / float64(len(r.seeds)))
+		})
 		_ = b.Close()
 		if err != nil {
 			return a, err

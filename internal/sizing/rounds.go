@@ -71,6 +71,9 @@ func (z *sizer) prepare() error {
 		z.grid = newGridAround(s.Rate.At, 2*s.Rate.At, 3*s.Rate.At)
 	}
 	z.shapeAll()
+	if err := z.ctx.Err(); err != nil {
+		return err
+	}
 	z.describe()
 	if err := z.enumerate(); err != nil {
 		return err
@@ -94,7 +97,11 @@ func (z *sizer) route() error {
 	w := &z.base.Workload
 	shares := w.Waits() || w.Prefix != nil
 	if w.Trace != nil {
-		t, err := traces.Open(w.Trace.File, traces.Options{Contents: true, SkipEmpty: w.Trace.SkipEmpty})
+		t, err := traces.Open(w.Trace.File, traces.Options{Contents: true,
+			SkipEmpty: w.Trace.SkipEmpty, Reading: build.Reading(z.ctx, w.Trace.File), Before: true})
+		if ended := z.ctx.Err(); ended != nil {
+			return ended
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return z.study.Errorf("trace", "%q does not exist; expected a CSV or JSON-lines file", w.Trace.File)
 		}

@@ -53,7 +53,10 @@ func (z *sizer) shapeAll() {
 			z.shapes = append(z.shapes, z.newShape(topology, c))
 		}
 	}
-	_ = z.over(len(z.shapes), "", func(i int) error {
+	_ = z.over(len(z.shapes), "what fits", func(i int) error {
+		if z.ctx.Err() != nil {
+			return z.ctx.Err()
+		}
 		s := z.shapes[i]
 		s.once.Do(func() { z.tryShape(s) })
 		return nil
@@ -97,7 +100,7 @@ func (z *sizer) found(s *shape) error {
 	if err != nil {
 		return err
 	}
-	b, err := build.New(scenario)
+	b, err := build.NewUntil(z.ctx, scenario)
 	if err != nil {
 		return err
 	}

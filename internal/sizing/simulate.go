@@ -97,7 +97,7 @@ func (z *sizer) run(d *deployment, r *order) (outcome, error) {
 	if err := z.ctx.Err(); err != nil {
 		return x, err
 	}
-	b, err := build.New(d.scenario(z.load, x.Rate, r.Requests, r.Seed))
+	b, err := build.NewUntil(z.ctx, d.scenario(z.load, x.Rate, r.Requests, r.Seed))
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
 	}
@@ -151,7 +151,7 @@ func (z *sizer) unhindered(d *deployment, k *growth, r *order) (sim.Duration, er
 	if z.load.Kind != load.Sessions || k == nil {
 		return 0, nil
 	}
-	b, err := build.New(d.scenario(z.load, r.RatePerS, r.Requests, r.Seed))
+	b, err := build.NewUntil(z.ctx, d.scenario(z.load, r.RatePerS, r.Requests, r.Seed))
 	if err != nil {
 		return 0, err
 	}

@@ -44,7 +44,7 @@ func (s *Sweep) Same(print string) error {
 
 // Make makes a run, and returns its row as Take reads it.
 func (s *Sweep) Make(ctx context.Context, run int, _ json.RawMessage) (json.RawMessage, error) {
-	r, err := s.row(ctx, run)
+	r, err := s.row(ctx, run, nil)
 	if err != nil {
 		return nil, err
 	}

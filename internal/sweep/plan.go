@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -81,7 +82,7 @@ func (h *Head) Runs() int { return h.Points * len(h.Seeds) }
 
 // New reads the scenario of every point, so that no run starts if one is wrong. Whether what a scenario says can be
 // built, such as a model that fits the memory, its run says. The notes are for people.
-func New(p Plan) (s *Sweep, notes []string, err error) {
+func New(ctx context.Context, p Plan) (s *Sweep, notes []string, err error) {
 	base, err := configs.Load(p.Source, configs.Options{Set: p.Set, Env: p.Env, Seed: p.Seed})
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +96,7 @@ func New(p Plan) (s *Sweep, notes []string, err error) {
 		return nil, nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; "+
 			"expected 1", p.Seeds, p.Source)
 	}
-	if err := s.axes(); err != nil {
+	if err := s.axes(ctx); err != nil {
 		return nil, nil, err
 	}
 	for _, text := range p.Plots {
@@ -105,14 +106,14 @@ func New(p Plan) (s *Sweep, notes []string, err error) {
 		}
 		s.Plots = append(s.Plots, plot)
 	}
-	s.describe()
+	s.describe(ctx)
 	return s, base.Notes(), s.validate()
 }
 
 // axes reads what is varied.
-func (s *Sweep) axes() error {
+func (s *Sweep) axes(ctx context.Context) error {
 	if s.plan.Ladder {
-		ladder, err := s.ladder()
+		ladder, err := s.ladder(ctx)
 		if err != nil {
 			return err
 		}
@@ -160,7 +161,7 @@ func steps() []float64 {
 }
 
 // ladder returns the axis of loads.
-func (s *Sweep) ladder() (Axis, error) {
+func (s *Sweep) ladder(ctx context.Context) (Axis, error) {
 	if w := &s.base.Workload; w.ClosedLoop != nil {
 		a := Axis{Name: nameClients, Key: keyConcurrency, Numbers: true}
 		for n := 1; n < 4*w.ClosedLoop.Concurrency; n *= 2 {
@@ -169,7 +170,7 @@ func (s *Sweep) ladder() (Axis, error) {
 		a.Values = append(a.Values, written(float64(4*w.ClosedLoop.Concurrency)))
 		return a, nil
 	}
-	expected, _, err := s.expected()
+	expected, _, err := s.expected(ctx)
 	if err != nil {
 		return Axis{}, fmt.Errorf("--ladder: %w", err)
 	}
@@ -184,11 +185,11 @@ func (s *Sweep) ladder() (Axis, error) {
 }
 
 // expected returns the load of the scenario itself, and its unit.
-func (s *Sweep) expected() (float64, string, error) {
+func (s *Sweep) expected(ctx context.Context) (float64, string, error) {
 	if c := s.base.Workload.ClosedLoop; c != nil {
 		return float64(c.Concurrency), "clients", nil
 	}
-	b, err := build.New(s.base)
+	b, err := build.NewUntil(ctx, s.base)
 	if err != nil {
 		return 0, "", err
 	}
@@ -201,13 +202,13 @@ func (s *Sweep) expected() (float64, string, error) {
 }
 
 // describe notes what the scenario deploys, if it can be built as it is, and which axis is a load.
-func (s *Sweep) describe() {
+func (s *Sweep) describe(ctx context.Context) {
 	s.Is = describe.Deployment(s.base)
 	s.Command = s.plan.command()
 	s.Expected = expected.Of(s.base)
 	s.assumed = page.Section{Title: "What this rests on",
 		Lead: "The scenario cannot be built before it is varied; each point rests on the figures of its own hardware."}
-	if b, err := build.New(s.base); err == nil {
+	if b, err := build.NewUntil(ctx, s.base); err == nil {
 		s.assumed = pages.Assumed(b)
 		_ = b.Close()
 	}
@@ -222,7 +223,7 @@ func (s *Sweep) describe() {
 			continue
 		}
 		s.Load = &Load{Axis: i, Unit: "requests/s"}
-		if expected, unit, err := s.expected(); err == nil {
+		if expected, unit, err := s.expected(ctx); err == nil {
 			s.Load.Expected, s.Load.Unit = expected, unit
 		}
 	}

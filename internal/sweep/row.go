@@ -61,8 +61,8 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 }
 
 // row makes a run of the sweep. An error is one of ctx: whatever else a run ends with is in its row.
-func (s *Sweep) row(ctx context.Context, k int) (Row, error) {
-	o, err := s.simulate(ctx, k/len(s.Seeds), s.Seeds[k%len(s.Seeds)])
+func (s *Sweep) row(ctx context.Context, k int, progress func(run.Progress)) (Row, error) {
+	o, err := s.simulate(ctx, k/len(s.Seeds), s.Seeds[k%len(s.Seeds)], progress)
 	if ended := ctx.Err(); ended != nil {
 		return Row{}, ended
 	}
@@ -77,25 +77,26 @@ func (s *Sweep) row(ctx context.Context, k int) (Row, error) {
 }
 
 // simulate runs a point under a seed.
-func (s *Sweep) simulate(ctx context.Context, point int, seed uint64) (*Outcome, error) {
+func (s *Sweep) simulate(ctx context.Context, point int, seed uint64,
+	progress func(run.Progress)) (*Outcome, error) {
 	sc, err := s.load(point, seed)
 	if err != nil {
 		return nil, err
 	}
 	sc.Output.Attribution, sc.Output.OverTime = false, false // no column is of them
-	b, err := build.New(sc)
+	b, err := build.NewUntil(ctx, sc)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	return Measure(ctx, b, s.Version)
+	return Measure(ctx, b, s.Version, progress)
 }
 
-// Measure runs b, and judges whether it saturates and whether it meets its SLO.
-func Measure(ctx context.Context, b *build.Built, version string) (*Outcome, error) {
+// Measure runs b, and judges whether it saturates and whether it meets its SLO. progress may be nil.
+func Measure(ctx context.Context, b *build.Built, version string, progress func(run.Progress)) (*Outcome, error) {
 	b.Scenario.Output.Intervals = true // for its series of arrivals
 	b.Config.TraceEvery = 0            // no column is of single tokens, and half of the time would go to them
-	ran, err := run.Simulate(ctx, b, run.Options{Version: version})
+	ran, err := run.Simulate(ctx, b, run.Options{Version: version, Progress: progress})
 	if err != nil {
 		return nil, err
 	}

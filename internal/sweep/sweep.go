@@ -72,19 +72,19 @@ func (w *Work) Close() {
 func (w *Work) Runs() int { return len(w.journal.begin) }
 
 // Run makes every run that has no row yet, over all cores. progress, which may be nil, is called with how many of them
-// are done.
-func (w *Work) Run(ctx context.Context, progress func(done int)) error {
+// are done; one under way counts in part.
+func (w *Work) Run(ctx context.Context, progress func(done float64)) error {
 	given := ctx
 	ctx, cancel := context.WithCancel(given)
 	defer cancel()
 	var mu sync.Mutex
 	var failed error
-	done := 0
+	shares := run.NewShares(progress, 0)
 	run.Each(w.Runs(), func(place int) {
 		if ctx.Err() != nil || w.journal.has(place) {
 			return
 		}
-		row, err := w.row(ctx, w.Shard.run(place))
+		row, err := w.row(ctx, w.Shard.run(place), shares.Of(place))
 		if err == nil {
 			err = w.journal.add(place, row)
 		}
@@ -97,10 +97,7 @@ func (w *Work) Run(ctx context.Context, progress func(done int)) error {
 			cancel()
 			return
 		}
-		done++
-		if progress != nil {
-			progress(done)
-		}
+		shares.Ended(place)
 	})
 	if err := given.Err(); failed == nil || err != nil {
 		return err

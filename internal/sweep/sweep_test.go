@@ -46,7 +46,7 @@ func grid() Plan {
 // swept runs a plan into a directory.
 func swept(t testing.TB, p Plan, dir string, shard Shard) *Result {
 	t.Helper()
-	s, _, err := New(p)
+	s, _, err := New(t.Context(), p)
 	require.NoError(t, err)
 	w, err := Open(dir, s, shard)
 	require.NoError(t, err)
@@ -166,15 +166,15 @@ func TestTheBytesDependOnNothingElse(t *testing.T) {
 	assert.Equal(t, want, files(t, "one-core"))
 	assert.Equal(t, want, files(t, "four-cores"))
 
-	s, _, err := New(grid())
+	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
 	for runs := 0; ; runs++ { // each time a few more
 		w, err := Open("again", s, Shard{})
 		require.NoError(t, err)
 		require.Equal(t, w.Ended(), w.Resumed)
 		ctx, cancel := context.WithCancel(context.Background())
-		err = w.Run(ctx, func(done int) {
-			if done == 3 {
+		err = w.Run(ctx, func(done float64) {
+			if done >= 3 {
 				cancel()
 			}
 		})
@@ -211,39 +211,48 @@ func tear(t *testing.T, dir string, bytes int) {
 
 func TestEndedRunsAreNotRunAgain(t *testing.T) {
 	inDir(t)
-	s, _, err := New(grid())
+	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
 	w, err := Open("out", s, Shard{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	require.ErrorIs(t, w.Run(ctx, func(int) { cancel() }), context.Canceled)
+	require.ErrorIs(t, w.Run(ctx, afterOne(cancel)), context.Canceled)
 	ended := w.Ended()
 	w.Close()
 	w, err = Open("out", s, Shard{})
 	require.NoError(t, err)
-	again := 0
-	require.NoError(t, w.Run(context.Background(), func(done int) { again = done }))
-	assert.Equal(t, 16-ended, again)
+	again := 0.0
+	require.NoError(t, w.Run(context.Background(), func(done float64) { again = done }))
+	assert.InDelta(t, 16-ended, again, 0)
 	w.Close()
+}
+
+// afterOne calls end when a run is done.
+func afterOne(end func()) func(done float64) {
+	return func(done float64) {
+		if done >= 1 {
+			end()
+		}
+	}
 }
 
 func TestAJournalBelongsToOneSweep(t *testing.T) {
 	inDir(t)
-	s, _, err := New(grid())
+	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
 	w, err := Open("out", s, Shard{})
 	require.NoError(t, err)
 	_, err = Open("out", s, Shard{})
 	require.ErrorContains(t, err, "another decodesim is writing to it")
 	ctx, cancel := context.WithCancel(context.Background())
-	require.Error(t, w.Run(ctx, func(int) { cancel() }))
+	require.Error(t, w.Run(ctx, afterOne(cancel)))
 	w.Close()
 	other := grid()
 	other.Seeds = 3
 	changed := grid()
 	changed.Set = []string{"workload.requests=301"}
 	for _, p := range []Plan{other, changed} {
-		s, _, err := New(p)
+		s, _, err := New(t.Context(), p)
 		require.NoError(t, err)
 		_, err = Open("out", s, Shard{})
 		require.ErrorIs(t, err, errOther)
@@ -257,7 +266,7 @@ func TestAJournalBelongsToOneSweep(t *testing.T) {
 
 func TestNothingRemainsOfASweepThatRanNothing(t *testing.T) {
 	inDir(t)
-	s, _, err := New(grid())
+	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
 	w, err := Open("out", s, Shard{})
 	require.NoError(t, err)
@@ -317,7 +326,7 @@ func TestEveryPointIsReadBeforeTheFirstRuns(t *testing.T) {
 	} {
 		p := grid()
 		change(&p)
-		_, _, err := New(p)
+		_, _, err := New(t.Context(), p)
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -326,7 +335,7 @@ func TestShortNamesAreTheKeysOfTheScenario(t *testing.T) {
 	inDir(t)
 	p := grid()
 	p.Over = []string{"rate=1", "max_num_seqs=2", "weights=fp8", "gpu=h200-sxm", "slo.ttft_ms=9", "router=round-robin"}
-	s, _, err := New(p)
+	s, _, err := New(t.Context(), p)
 	require.NoError(t, err)
 	var keys []string
 	for _, a := range s.Axes {
@@ -335,7 +344,7 @@ func TestShortNamesAreTheKeysOfTheScenario(t *testing.T) {
 	assert.Equal(t, []string{"workload.arrivals.rate", "pools.serve.max_num_seqs", "weights", "pools.serve.gpu",
 		"slo.ttft_ms", "router"}, keys)
 	p.Source, p.Over = "pd-70b", []string{"max_num_seqs=8,16"}
-	_, _, err = New(p)
+	_, _, err = New(t.Context(), p)
 	require.ErrorContains(t, err, "--over max_num_seqs=8,16: 2 pools have this key; expected one of them, such as pools.")
 }
 

@@ -93,7 +93,7 @@ func TestAFitIsTheLike(t *testing.T) {
 	scenario, err := configs.Read("fit", []byte("model: llama-3.1-8b\npools:\n  - {gpu: h100-sxm}\n"+f.Workload),
 		configs.Options{})
 	require.NoError(t, err, f.Workload)
-	again, err := f.sample(scenario)
+	again, err := f.sample(t.Context(), scenario)
 	require.NoError(t, err)
 	require.Equal(t, s.Requests, again.Requests)
 	require.InEpsilon(t, float64(s.RatePerS), float64(again.RatePerS), 0.1)

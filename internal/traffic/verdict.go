@@ -98,7 +98,7 @@ func (f *Fit) Judge(ctx context.Context, d Deployment, path string, o traces.Opt
 	}
 	v.Rows = rowsOf(recorded, fitted)
 	f.Verdict = v
-	f.Fitted, err = f.sample(s)
+	f.Fitted, err = f.sample(ctx, s)
 	return err
 }
 
@@ -114,7 +114,7 @@ func (say Say) about(what string) func(done, of float64) {
 // simulate runs a deployment under another workload.
 func simulate(ctx context.Context, s *configs.Scenario, w configs.Workload, replicas int, seed uint64,
 	say func(done, of float64)) (*metrics.Summary, error) {
-	b, err := built(s, w, replicas, seed)
+	b, err := built(ctx, s, w, replicas, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,8 @@ func simulate(ctx context.Context, s *configs.Scenario, w configs.Workload, repl
 }
 
 // built is a deployment under another workload, read as if a user had written it.
-func built(s *configs.Scenario, w configs.Workload, replicas int, seed uint64) (*build.Built, error) {
+func built(ctx context.Context, s *configs.Scenario, w configs.Workload, replicas int,
+	seed uint64) (*build.Built, error) {
 	c := s.Clone()
 	c.Workload, c.Seed, c.Pools[0].Replicas = w, seed, replicas
 	c.Output.Intervals = false
@@ -135,12 +136,12 @@ func built(s *configs.Scenario, w configs.Workload, replicas int, seed uint64) (
 	if err != nil {
 		return nil, err
 	}
-	return build.New(read)
+	return build.NewUntil(ctx, read)
 }
 
 // sample describes requests of the fit.
-func (f *Fit) sample(s *configs.Scenario) (*Summary, error) {
-	b, err := built(s, f.block, 1, s.Seed)
+func (f *Fit) sample(ctx context.Context, s *configs.Scenario) (*Summary, error) {
+	b, err := built(ctx, s, f.block, 1, s.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func Occupy(ctx context.Context, run *measured.Run, with Efficiencies) (o measur
 	if run.Skip != "" {
 		return o, run.Skip
 	}
-	b, skip := Build(run, configs.Options{}, with)
+	b, skip := Build(ctx, run, configs.Options{}, with)
 	if skip != "" {
 		return o, skip
 	}

@@ -67,7 +67,7 @@ func observe(ctx context.Context, run *measured.Run, above configs.Options, with
 	if run.Skip != "" {
 		return nil, 0, run.Skip
 	}
-	b, skip := Build(run, above, with)
+	b, skip := Build(ctx, run, above, with)
 	if skip != "" {
 		return nil, 0, skip
 	}
@@ -85,12 +85,12 @@ func observe(ctx context.Context, run *measured.Run, above configs.Options, with
 }
 
 // Build makes the parts of a run, or says why there are none.
-func Build(run *measured.Run, above configs.Options, with Efficiencies) (*build.Built, string) {
+func Build(ctx context.Context, run *measured.Run, above configs.Options, with Efficiencies) (*build.Built, string) {
 	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
 	if err != nil {
 		return nil, reason(run, err)
 	}
-	b, err := build.New(s)
+	b, err := build.NewUntil(ctx, s)
 	if err != nil {
 		return nil, reason(run, err)
 	}

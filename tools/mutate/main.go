@@ -134,12 +134,13 @@ type room struct {
 	other []string
 }
 
-// rooms are those of the model. What routes, schedules or sends is tested in its package and by the naive twins of sim.
+// rooms are those of the model. What routes, schedules or sends is tested in its package and by the naive twins of sim;
+// the shapes of models, by what the catalog and the files of publishers say of them.
 func rooms() []room {
 	return []room{
 		{"sim", []string{"./sim"}},
 		{"policies", []string{"./sim", "./configs/build"}},
-		{"hardware", []string{"./hardware"}},
+		{"hardware", []string{"./hardware", "./configs/huggingface", "./configs/catalog"}},
 		{"workloads", []string{"./workloads", "./configs/build"}},
 	}
 }

@@ -54,13 +54,18 @@ func unseekable(path string) error {
 type observed struct {
 	io.ReadSeeker
 	done, of int64
-	report   Reading
+	report   Reading // nil: nobody hears of it any more
 }
 
 func (t *observed) Read(b []byte) (int, error) {
+	if t.report == nil {
+		return t.ReadSeeker.Read(b)
+	}
 	n, err := t.ReadSeeker.Read(b)
 	t.done += int64(n)
-	t.report(min(t.done, t.of), t.of)
+	if ended := t.report(min(t.done, t.of), t.of); ended != nil {
+		return 0, ended
+	}
 	return n, err
 }
 
@@ -68,6 +73,13 @@ func (t *observed) Read(b []byte) (int, error) {
 func (in *input) observe(reading Reading, passes int64) {
 	if reading != nil {
 		in.file = &observed{ReadSeeker: in.file, of: in.size * passes, report: reading}
+	}
+}
+
+// unobserve ends what observe began.
+func (in *input) unobserve() {
+	if t, ok := in.file.(*observed); ok {
+		t.report = nil
 	}
 }
 

@@ -33,11 +33,13 @@ type Options struct {
 	Reasoning float64          // share of each output that is reasoning, rounded down
 	Contents  bool             // let requests share what equal block ids stand for, in a trace that has them
 	Reading   Reading          // nil: nothing is reported
+	Before    bool             // Reading hears of what Open reads, and not of the replay
 	Unchecked bool             // replay without reading the file through first; Stats stay zero, and nothing is shared
 }
 
-// Reading hears how many bytes of a file have been read so far, of all that will be: a file is read more than once.
-type Reading func(done, of int64)
+// Reading hears how many bytes of a file have been read so far, of all that will be: a file is read more than once. An
+// error of its own ends the reading.
+type Reading func(done, of int64) error
 
 // Stats describes the requests that a trace replays.
 type Stats struct {
@@ -82,11 +84,18 @@ func Open(path string, o Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.observe(o.Reading, o.passes())
+	passes := o.passes()
+	if o.Before {
+		passes--
+	}
+	in.observe(o.Reading, passes)
 	t, err := newTrace(in, o)
 	if err != nil {
 		in.Close()
 		return nil, err
+	}
+	if o.Before {
+		in.unobserve()
 	}
 	return t, nil
 }

@@ -216,9 +216,10 @@ func TestHowFarATraceIsReadIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	require.NoError(t, os.WriteFile(path, []byte(generated(30_000)), 0o600))
 	last, all, times := int64(0), int64(0), 0
-	tr, err := Open(path, Options{Rate: 5, Reading: func(done, of int64) {
+	tr, err := Open(path, Options{Rate: 5, Reading: func(done, of int64) error {
 		require.True(t, done >= last && done <= of, "%d after %d of %d", done, last, of)
 		last, all, times = done, of, times+1
+		return nil
 	}})
 	require.NoError(t, err)
 	defer tr.Close()
