@@ -3,11 +3,11 @@
 // A run is simulated once and frozen (see freeze.Frozen): its batches are kept, and which step each measured value
 // waits for. Pricing them anew under other efficiencies takes a millisecond, so that a fit of a thousand runs takes
 // seconds and leaving out each deployment in turn takes no new simulation. The fit is a robust least squares of the
-// logarithms of predicted over measured, held to a prior by a penalty; gonum/optimize minimises it.
+// logarithms of predicted over measured, held to a prior by a penalty, which Newton's method minimises.
 //
 //	parameter.go  the constants that data can tell something of
 //	fit.go        the loss, and its minimum
-//	slopes.go     its derivatives
+//	slopes.go     its derivatives; blocks.go solves for a step
 //	freeze.go     runs to fit to, and the rounds of simulating and fitting
 //	holdout.go    errors on what was left out
 //	judge.go      what the data could not tell, and what contradicts them

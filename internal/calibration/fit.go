@@ -2,12 +2,12 @@ package calibration
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
@@ -175,22 +175,49 @@ func (f *Fit) solve(ctx context.Context) error {
 	if len(f.steps) == 0 {
 		f.steps = make([]float64, len(f.Groups)*len(f.Parameters))
 	}
-	problem := optimize.Problem{Func: f.loss, Grad: f.gradient, Hess: f.curvature,
-		Status: func() (optimize.Status, error) {
-			return optimize.NotTerminated, ctx.Err()
-		}}
-	settings := &optimize.Settings{
-		MajorIterations: 40, Converger: &optimize.FunctionConverge{Relative: 1e-7, Absolute: 1e-9, Iterations: 2},
+	weights := make([]float64, len(f.Runs))
+	for i, r := range f.Runs {
+		weights[i] = r.Weight
 	}
-	result, err := optimize.Minimize(problem, f.steps, settings, &optimize.Newton{})
-	if ctx.Err() != nil {
-		return ctx.Err()
+	least := f.loss(f.steps)
+	for still, i := 0, 0; i < newtonMax && still < 2; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.linearize(f.steps)
+		b := f.normal(f.steps, weights)
+		down := slices.Clone(b.right)
+		step, ok := b.solve()
+		if !ok {
+			return errors.New("no fit: its curvature is not that of a minimum")
+		}
+		x, loss := f.along(step, floats.Dot(down, step), least)
+		if !(least-loss > 1e-9+1e-7*math.Abs(least)) {
+			still++
+		} else {
+			still = 0
+		}
+		if loss < least {
+			f.steps, least = x, loss
+		}
 	}
-	if result == nil {
-		return fmt.Errorf("no fit: %w", err)
+	return ctx.Err()
+}
+
+// newtonMax is how many steps of Newton's method are taken at most.
+const newtonMax = 40
+
+// along returns the steps after a step, or the greatest half, quarter and so on of it that lowers the loss by a part of
+// what the slope down along it promises; and the loss there.
+func (f *Fit) along(step []float64, slope, loss float64) (x []float64, to float64) {
+	for share := 1.0; ; share /= 2 {
+		x = slices.Clone(f.steps)
+		floats.AddScaled(x, share, step)
+		to = f.loss(x)
+		if to <= loss-float64(1e-4*share*slope) || share < 1e-6 {
+			return x, to
+		}
 	}
-	f.steps = result.X // also if the line search found no better one: that is the minimum
-	return nil
 }
 
 // Method is how a fit was made, in numbers.

@@ -92,7 +92,7 @@ func (f *Fit) curvature(h *mat.SymDense, x []float64) {
 	}
 	for i, r := range f.Runs {
 		for j, d := range f.residual[i] {
-			addSquare(h, r.sloping(f.slopes[i][j*n:(j+1)*n], nil), r.pull(j, d))
+			addSquare(h, r.sloping(f.slopes[i][j*n:(j+1)*n]), r.pull(j, d))
 		}
 	}
 }
@@ -103,20 +103,14 @@ type slope struct {
 	by float64
 }
 
-// sloping lists the slopes of a residual that are not 0, at the steps of all groups of the run; those have the places
-// that are given, nil: each its own.
-func (r *Run) sloping(s []float64, places []int) []slope {
+// sloping lists the slopes of a residual that are not 0, at the steps of all groups of the run.
+func (r *Run) sloping(s []float64) []slope {
 	var out []slope
 	for _, g := range r.groups {
 		for p, by := range s {
-			if by == 0 {
-				continue
+			if by != 0 {
+				out = append(out, slope{g*len(s) + p, by})
 			}
-			at := g*len(s) + p
-			if places != nil {
-				at = places[at]
-			}
-			out = append(out, slope{at, by})
 		}
 	}
 	return out
@@ -135,82 +129,70 @@ func addSquare(h *mat.SymDense, s []slope, k float64) {
 	}
 }
 
-// steep returns the steps that a residual depends on, and the place of each among them; those of the others are -1. A
-// model without experts depends on no constant of theirs.
-func (f *Fit) steep() (steps, places []int) {
-	n := len(f.Parameters)
-	places = make([]int, len(f.steps))
-	for i := range places {
-		places[i] = -1
-	}
-	for i, r := range f.Runs {
-		for j := range f.residual[i] {
-			for _, s := range r.sloping(f.slopes[i][j*n:(j+1)*n], nil) {
-				places[s.at] = 0
-			}
-		}
-	}
-	for i, p := range places {
-		if p == 0 {
-			places[i] = len(steps)
-			steps = append(steps, i)
-		}
-	}
-	return steps, places
-}
-
 // relax returns the steps that minimise the loss over the runs whose weight is not 0 in weights, with residuals taken
 // to be linear around where they were taken: a few rounds of least squares, each with the pulls of the one before.
-// Steps that no residual depends on are held by the penalty alone, and stay.
+// Steps that no residual depends on are held by the penalty alone.
 func (f *Fit) relax(weights []float64) []float64 {
 	x := slices.Clone(f.steps)
-	steps, places := f.steep()
-	if len(steps) == 0 {
-		return x
-	}
 	for range 5 {
-		h, b := f.normal(x, weights, steps, places)
-		var chol mat.Cholesky
-		if !chol.Factorize(h) {
+		step, ok := f.normal(x, weights).solve()
+		if !ok {
 			panic("calibrate: a penalised least squares has one minimum")
 		}
-		var step mat.VecDense
-		if err := chol.SolveVecTo(&step, b); err != nil {
-			break // ill-conditioned: the steps so far are the best to be had
-		}
-		for i, at := range steps {
-			x[at] += step.AtVec(i)
-		}
+		floats.Add(x, step)
 	}
 	return x
 }
 
-// normal returns the curvature of the linear loss at x over some steps, and its slope downwards.
-func (f *Fit) normal(x, weights []float64, steps, places []int) (*mat.SymDense, *mat.VecDense) {
-	m, n := len(steps), len(f.Parameters)
-	h, b := mat.NewSymDense(m, nil), mat.NewVecDense(m, nil)
-	for i, at := range steps {
-		h.SetSym(i, i, 2*f.penalty(at))
-		b.SetVec(i, -2*f.penalty(at)*x[at])
+// normal returns the curvature of the linear loss at x, and its slope downwards.
+func (f *Fit) normal(x, weights []float64) *blocks {
+	n := len(f.Parameters)
+	b := newBlocks(n, len(f.Groups), func(link func(g, h int)) {
+		for _, r := range f.Runs {
+			for i, g := range r.groups {
+				for _, h := range r.groups[:i] {
+					link(g, h)
+				}
+			}
+		}
+	})
+	for i, s := range x {
+		g, p := i/n, i%n
+		own := b.of(g, g)
+		own[p*n+p] = 2 * f.penalty(i)
+		b.right[i] = -2 * f.penalty(i) * s
 	}
+	square, down := make([]float64, n*n), make([]float64, n)
 	for i, r := range f.Runs {
 		if weights[i] == 0 {
 			continue
 		}
+		clear(square)
+		clear(down)
 		moved := f.sum(r.groups, x)
-		for p, at := range f.sum(r.groups, f.at) {
-			moved[p] -= at
-		}
+		floats.Sub(moved, f.sum(r.groups, f.at))
 		for j, d := range f.residual[i] {
 			s := f.slopes[i][j*n : (j+1)*n]
 			d += floats.Dot(s, moved)
 			k := r.pull(j, d)
-			sloping := r.sloping(s, places)
-			addSquare(h, sloping, k)
-			for _, a := range sloping {
-				b.SetVec(a.at, b.AtVec(a.at)-float64(k*d*a.by))
+			for p, by := range s {
+				if by != 0 {
+					floats.AddScaled(square[p*n:(p+1)*n], k*by, s)
+				}
 			}
+			floats.AddScaled(down, -k*d, s)
+		}
+		b.add(r.groups, square, down)
+	}
+	return b
+}
+
+// add adds a symmetric block to all pairs of groups, and to the right of each.
+func (b *blocks) add(groups []int, square, right []float64) {
+	for i, g := range groups {
+		floats.Add(b.right[g*b.size:(g+1)*b.size], right)
+		for _, h := range groups[:i+1] {
+			floats.Add(b.of(g, h), square)
 		}
 	}
-	return h, b
 }
