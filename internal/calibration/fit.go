@@ -192,7 +192,7 @@ func (f *Fit) solve(ctx context.Context) error {
 			return errors.New("no fit: its curvature is not that of a minimum")
 		}
 		x, loss := f.along(step, floats.Dot(down, step), least)
-		if !(least-loss > 1e-9+1e-7*math.Abs(least)) {
+		if !(least-loss > 1e-9+float64(1e-7*math.Abs(least))) {
 			still++
 		} else {
 			still = 0
