@@ -29,7 +29,7 @@ func TestDocumentationShowsRealOutput(t *testing.T) {
 	require.NoError(t, err)
 	printed := map[string]string{}
 	require.Greater(t, len(pages), 10, "the documentation has few pages")
-	long, all := []string{"sizing.md", "sensitivity.md", "validate.md"}, soak.Asked() || *update
+	long, all := []string{"sizing.md", "sensitivity.md", "validate.md", "cluster.md"}, soak.Asked() || *update
 	unasked(t)
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if slices.Contains(long, filepath.Base(page)) && !all {

@@ -77,7 +77,6 @@ slo: {ttft_ms: 1000}
 		{"explain", "own.yaml", "--batch", "1,2"}, {"export", "own.yaml"}, {"compare", "own.yaml", "chat-8b"},
 		{"size", "study.yaml"}, {"sweep", "own.yaml", "--over", "pools.serve.replicas=1,2", "--out", "swept"},
 		{"sweep", "own.yaml", "--over", "pools.serve.replicas=1,2", "--out", "again", "--json"},
-		{"sensitivity", "own.yaml"},
 		{"sensitivity", "own.yaml", "--json"}, {"model", "check", "new.json", "--ignore", "mystery_dim", "--published",
 			"44e6"}} {
 		assert.Contains(t, outputOf(t, args), "left out of its config.json, as the scenario says: mystery_dim", args)

@@ -43,7 +43,7 @@ func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 			[]string{"sweep", "chat-8b", "--ladder", "--set", measured, "--out", "o"}},
 		"workload":     {reflect.TypeFor[traffic.Summary](), []string{"workload", "describe", "conv.csv.gz"}},
 		"workload-fit": {reflect.TypeFor[traffic.Fit](), []string{"workload", "fit", "conv.csv.gz"}},
-		"sensitivity":  {reflect.TypeFor[sensitivity.Result](), []string{"sensitivity", "chat-8b", "--set", measured}},
+		"sensitivity":  {reflect.TypeFor[sensitivity.Result](), []string{"sensitivity", "chat-8b", "--set", "workload.requests=50"}},
 		"fleet":        {reflect.TypeFor[sizing.Fleet](), []string{"size", "fleet.yaml"}},
 		"explain-grid": {reflect.TypeFor[explain.Grid](), []string{"explain", "chat-8b", "--batch", "1,8"}},
 		"sweep-shard": {reflect.TypeFor[sweep.Head](),

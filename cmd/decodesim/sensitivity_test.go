@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 func TestSensitivityMistakes(t *testing.T) {
@@ -35,6 +37,9 @@ func TestSensitivityMistakes(t *testing.T) {
 
 // TestFigureOfTheDocumentationOfSensitivity: the figure is the one that its command draws.
 func TestFigureOfTheDocumentationOfSensitivity(t *testing.T) {
+	if !soak.Asked() && !*update {
+		t.Skip("make published draws it")
+	}
 	figure := filepath.Join(root, "docs", "tornado.svg")
 	t.Chdir(t.TempDir())
 	outputOf(t, strings.Fields("sensitivity chat-70b --set workload.requests=2000 --out tornado"))

@@ -13,12 +13,12 @@ import (
 	"github.com/decodesim/decodesim/internal/sizing"
 )
 
-// inTrace works in a directory with a trace of two minutes: 600 requests that come in rushes.
+// inTrace works in a directory with a trace of a minute: 300 requests that come in rushes.
 func inTrace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var b strings.Builder
 	b.WriteString("arrival_s,input_tokens,output_tokens\n")
-	for i := range 600 {
+	for i := range 300 {
 		fmt.Fprintf(&b, "%g,%d,%d\n", float64(i/20)*4+float64(i%20)/10, 200+i*7%900, 20+i*13%100)
 	}
 	require.NoError(t, os.WriteFile("chat.csv", []byte(b.String()), 0o600))
@@ -35,7 +35,7 @@ func TestOneLineIsEnough(t *testing.T) {
 	require.Equal(t, exitOK, status, errOut)
 	for _, want := range []string{"is the cheapest that sustains 30 requests/s", "at 2 ×, 60 requests/s: ",
 		"the cheapest on each kind of GPU", "the cheapest of each topology and layout", "vllm serve",
-		"Replayed before this was printed, all 600 requests at ", "ttft p95 <= 1s kept with "} {
+		"Replayed before this was printed, all 300 requests at ", "ttft p95 <= 1s kept with "} {
 		assert.Contains(t, out, want)
 	}
 	read := func(path string) (answer sizing.Sizing) {

@@ -49,7 +49,7 @@ func TestSweepMistakes(t *testing.T) {
 
 // sweepArgs is a sweep of a second or two.
 func sweepArgs(out string) []string {
-	return []string{"sweep", "chat.yaml", "--over", "rate=5:100:5", "--seeds", "3", "--set", "workload.requests=2000",
+	return []string{"sweep", "chat.yaml", "--over", "rate=5:100:5", "--seeds", "3", "--set", "workload.requests=800",
 		"--out", out}
 }
 

@@ -124,7 +124,8 @@ func TestATraceIsOfTheFormat(t *testing.T) {
 // TestATraceEndsWhereItIsFull, and says so.
 func TestATraceEndsWhereItIsFull(t *testing.T) {
 	inDir(t, strings.Replace(handed, "requests: 200", "requests: 40000", 1))
-	status, _, errOut := try("run", "chat.yaml", "--trace", "trace.json", "--trace-window", "0s:4000s")
+	status, _, errOut := try("run", "chat.yaml", "--headroom", "off", "--trace", "trace.json",
+		"--trace-window", "0s:4000s")
 	require.Equal(t, exitOK, status, errOut)
 	require.Contains(t, errOut, "trace: it holds no more than 200000 events, and ends at ")
 	events, _ := readTrace(t, "trace.json")
