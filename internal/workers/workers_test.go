@@ -112,7 +112,7 @@ func job(t *testing.T, files ...string) *Job {
 func TestEveryRunIsTakenOnce(t *testing.T) {
 	dir := place(t)
 	s, q := serving(t, Listen{Dir: dir})
-	to := collecting(3000) // more than are in the queue at once
+	to := collecting(window + 100)
 	for range 2 {
 		working(t, Address{URL: s.URL(), Token: s.Token}, double)
 	}
