@@ -69,7 +69,7 @@ test: ## run every test
 	@go test $(QUICK) -vet=off ./...
 
 soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants
-	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
+	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation ./configs/huggingface | grep -vE '^=== |\[rapid\]'
 	DECODESIM_SOAK=1 go test -pgo=off -vet=off -v -count 1 -timeout 60m -run AKillLeavesAllOrNothing ./cmd/decodesim
 
 .PHONY: soak-workers

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // absentMeans says, of fields without which a config loads as something else, why that is right.
@@ -27,7 +29,11 @@ func TestNoFieldOfAPublishedConfigCanBeTakenOutInSilence(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(sharedDir(t), "hf_configs", "*.json"))
 	require.NoError(t, err)
 	tried, loaded := 0, 0
-	for _, file := range files {
+	every := soak.Cases(2, 1)
+	for i, file := range files {
+		if i%every != 0 {
+			continue
+		}
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		data = quoted(data)
@@ -63,7 +69,7 @@ func TestNoFieldOfAPublishedConfigCanBeTakenOutInSilence(t *testing.T) {
 		}
 	}
 	t.Logf("%d fields taken out, %d files load without them", tried, loaded)
-	assert.Greater(t, tried-loaded, 500, "files that are refused")
+	assert.Greater(t, tried-loaded, 500/every, "files that are refused")
 }
 
 // priced is what of a config is priced; nil: it is refused.
