@@ -186,7 +186,8 @@ func TestTheRequestsAddUpToTheSummary(t *testing.T) {
 func TestManyRequestsHaveNoFileUnlessAskedFor(t *testing.T) {
 	inDir(t, small)
 	long := []string{"run", "chat.yaml", "--set", "workload.requests=100001", "--set", "workload.output_tokens=null",
-		"--set", "workload.output_tokens.distribution=fixed", "--set", "workload.output_tokens.mean=2", "--headroom", "off", "--out"}
+		"--set", "workload.output_tokens.distribution=fixed", "--set", "workload.output_tokens.mean=2",
+		"--headroom", "off", "--out"}
 	status, _, errOut := try(append(long, "auto")...)
 	require.Equal(t, exitOK, status, errOut)
 	require.NoFileExists(t, "auto/requests.csv")
