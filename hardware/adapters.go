@@ -112,11 +112,9 @@ func (d *Deployment) validateLoRA() error {
 	case d.LoRA.Slots < 0 || d.LoRA.RankMax < 1 || len(d.LoRA.Modules) == 0:
 		return fmt.Errorf("hardware: %d slots of %d rows for adapters of %q; expected at least 1 of 1, and modules",
 			d.LoRA.Slots, d.LoRA.RankMax, d.LoRA.Modules)
-	case d.Speculation != nil:
-		return fmt.Errorf("hardware: enable_lora true is not modelled with speculation; accepted: one of them")
-	case d.Parallel.Pipeline > 1 || d.Parallel.Ranks() > 1:
-		return fmt.Errorf("hardware: enable_lora true is not modelled with %d pipeline stages and %d data-parallel "+
-			"ranks; accepted: 1 and 1, with more tensor_parallel or replicas", d.Parallel.Pipeline, d.Parallel.Ranks())
+	case d.Parallel.Pipeline > 1:
+		return fmt.Errorf("hardware: enable_lora true is not modelled with %d pipeline stages; accepted: 1, with more "+
+			"tensor_parallel, data_parallel or replicas", d.Parallel.Pipeline)
 	}
 	if slices.Contains(d.LoRA.Modules, llm.ModuleHead) && d.Model.Vocab > loraVocabMax {
 		return fmt.Errorf("hardware: enable_lora true: %s has a vocabulary of %d tokens, and vLLM takes up to %d; accepted: "+
@@ -177,11 +175,14 @@ func (r *Roofline) adapt(at *base, b *sim.Shape) {
 	at.boundFLOPs += sim.Duration(float64(rows*a.rowPeakPS) + float64(outputs*a.outputPeakPS))
 }
 
-// wear gives the sequences of a decode step as many adapters as they may have.
+// wear gives the sequences of a decode step as many adapters as they may have. They are those of one GPU: data-parallel
+// ranks share the sequences, and each has slots of its own.
 func (d *Deployment) wear(b *sim.Shape) {
 	if d.LoRA.Used {
-		b.Adapters = min(b.Decodes, d.LoRA.Slots)
-		b.AdapterTokens, b.AdapterOutputs = b.DecodeTokens, b.Outputs
+		ranks := d.Parallel.Ranks()
+		b.Adapters = min((b.Decodes+ranks-1)/ranks, d.LoRA.Slots)
+		b.AdapterOutputs = (b.Outputs + ranks - 1) / ranks
+		b.AdapterTokens = int64(b.AdapterOutputs)
 	}
 }
 

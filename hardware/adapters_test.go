@@ -110,6 +110,45 @@ func TestAdaptersLengthenAStepByWhatTheyReadAndMultiply(t *testing.T) {
 	}
 }
 
+// Drafts are rows of their sequences, so a step that verifies some multiplies adapters by each of them; and a step of
+// data-parallel ranks lasts as long as that of the rank with most adapters, which reads its own alone.
+func TestAdaptersStandBesideDraftsAndOnRanks(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	d.Speculation = &hardware.Speculation{Tokens: 3}
+	d.LoRA = hardware.LoRA{Slots: 8, RankMax: 16, Modules: llm.AdapterModules(), HostLinkBps: 64e9, Used: true}
+	require.NoError(t, d.Validate())
+	r := hardware.NewRoofline(d, 64)
+	shape := r.DraftShape(32, 1000, 3)
+	require.Equal(t, []int64{8, 128, 128}, []int64{int64(shape.Adapters), shape.AdapterTokens,
+		int64(shape.AdapterOutputs)})
+	longer := func(shapes []sim.Shape, i int) (more sim.Duration) {
+		var with, without sim.Segment
+		r.Price(shapes, &with)
+		shapes[i].Adapters, shapes[i].AdapterTokens, shapes[i].AdapterOutputs = 0, 0, 0
+		r.Price(shapes, &without)
+		return with.First - without.First
+	}
+	bytes, flops := naiveAdapters(&d, 8, 128, 128)
+	want := powers(bytes/d.GPU.BandwidthBps.Value/d.Efficiency.Bandwidth,
+		flops/d.GPU.FLOPS.BF16.Value/d.Efficiency.Compute, d.Efficiency.Overlap) * 1e12
+	require.InDelta(t, want, float64(longer([]sim.Shape{shape}, 0)), 4)
+	shape.AdapterCopies = sim.Millisecond
+	var g sim.Segment
+	r.Price([]sim.Shape{shape}, &g)
+	require.Equal(t, sim.Millisecond, g.Part[sim.Communication].A)
+
+	d = deployment(t, "qwen3-30b-a3b", "h100-sxm", 1)
+	d.Parallel.Data = 2
+	d.LoRA = hardware.LoRA{Slots: 8, RankMax: 16, Modules: []string{llm.ModuleQ, llm.ModuleO}, HostLinkBps: 64e9}
+	require.NoError(t, d.Validate())
+	r = hardware.NewRoofline(d, 64)
+	rank := sim.Shape{Decodes: 16, DecodeTokens: 16, DecodeCtx: 16_000, Outputs: 16}
+	adapted := rank
+	adapted.Adapters, adapted.AdapterTokens, adapted.AdapterOutputs = 8, 16, 16
+	require.Positive(t, longer([]sim.Shape{rank, adapted}, 1))
+	require.Zero(t, longer([]sim.Shape{adapted, adapted}, 0), "the other rank lasts as long")
+}
+
 // The parts of an explained step sum to it, adapters among them, if requests have any.
 func TestTheExplainedStepHasItsAdapters(t *testing.T) {
 	d := adapted(t, "llama-3.1-8b", "h100-sxm", 1, 8, 16)

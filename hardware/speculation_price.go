@@ -47,6 +47,9 @@ func (r *Roofline) speculates(b *sim.Shape) bool {
 // independently, though those of one sequence resemble each other.
 func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	at := r.once(b, float64(b.DecodeCtx), 0)
+	if b.Adapters > 0 {
+		r.adapt(&at, b)
+	}
 	if r.draft != nil {
 		if r.draft.pass != nil {
 			r.draft.add(&at, b)
@@ -66,6 +69,9 @@ func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	}
 	if b.SwapBlocks > 0 {
 		r.copy(b.SwapBlocks, g)
+	}
+	if b.AdapterCopies > 0 {
+		precede(b.AdapterCopies, g)
 	}
 }
 
@@ -182,6 +188,7 @@ func (r *Roofline) DraftShape(batch, context, drafts int) sim.Shape {
 	b.Drafts = int64(batch) * int64(drafts)
 	b.DecodeTokens += b.Drafts
 	b.Outputs = int(b.DecodeTokens)
+	r.d.wear(&b)
 	return b
 }
 

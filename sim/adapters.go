@@ -38,8 +38,8 @@ func (p *PoolSpec) validateAdapters() error {
 	case len(a.Reads) != len(a.Copies) && (len(a.Reads) > 0 || a.Host < len(a.Copies)):
 		return fmt.Errorf("sim: pool %q: Reads are of %d adapters, must be of %d or, with room for all in host memory, none",
 			p.Name, len(a.Reads), len(a.Copies))
-	case p.Speculation != nil || len(p.Stages) > 1 || p.RadixCache || p.MaxNumSeqs > 0:
-		return fmt.Errorf("sim: pool %q: adapters exclude Speculation, Stages, RadixCache and caches from elsewhere", p.Name)
+	case len(p.Stages) > 1 || p.RadixCache || p.MaxNumSeqs > 0:
+		return fmt.Errorf("sim: pool %q: adapters exclude Stages, RadixCache and caches from elsewhere", p.Name)
 	}
 	negative := func(d Duration) bool { return d < 0 }
 	if slices.ContainsFunc(a.Copies, negative) || slices.ContainsFunc(a.Reads, negative) {
@@ -140,8 +140,7 @@ func (a *adapters) exit(adapter uint16, now Time) {
 	all := a.fullFor(now)
 	x.within += all - x.entered
 	x.used = now
-	i := slices.Index(a.active, adapter)
-	a.active = slices.Delete(a.active, i, i+1)
+	a.active = dropAdapter(a.active, adapter)
 	a.full, a.since = all, Forever
 }
 
@@ -247,18 +246,22 @@ func (w *Work) admitAdapter(r *Request, first bool) {
 func (in *Instance) adapt(s *Shape) {
 	a := in.adapters
 	a.steps++
-	s.Adapters, s.AdapterTokens, s.AdapterOutputs = a.distinct, int64(a.decoding), a.decoding
-	if in.work.paused {
-		s.Adapters, s.AdapterTokens, s.AdapterOutputs = 0, 0, 0
+	s.Adapters, s.AdapterOutputs = a.distinct, a.decoding
+	switch {
+	case in.work.paused:
+		s.Adapters, s.AdapterOutputs = 0, 0
+	case in.drafting.speculation != nil:
+		s.AdapterOutputs = in.adaptedDrafts()
 	}
+	s.AdapterTokens = int64(s.AdapterOutputs)
 	for _, slot := range in.batch.prefill {
 		r := &in.requests.at[slot]
 		if r.chunk == 0 || r.Adapter == 0 {
 			continue
 		}
-		s.AdapterTokens += int64(r.chunk)
+		s.AdapterTokens += int64(r.chunk + r.filler)
 		if r.chunk == r.Pending() {
-			s.AdapterOutputs++
+			s.AdapterOutputs += int(1 + r.filler)
 		}
 		x := &a.of[r.Adapter]
 		if x.step != a.steps && (x.decoding == 0 || in.work.paused) {
@@ -266,6 +269,16 @@ func (in *Instance) adapt(s *Shape) {
 		}
 		x.step = a.steps
 	}
+}
+
+// adaptedDrafts returns how many tokens the decodes with adapters compute in a step with drafts.
+func (in *Instance) adaptedDrafts() (n int) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		if r.Adapter != 0 && in.decodesOrEnded(r) {
+			n += int(1 + in.draftsOf(r))
+		}
+	}
+	return n
 }
 
 // AdapterTotals is what has become of LoRA adapters over a run.

@@ -131,9 +131,15 @@ func (n *naive) adapt(b *sim.Shape, in *naiveInstance) {
 			continue
 		}
 		step = append(step, r)
-		b.AdapterTokens += int64(r.want)
-		if r.decoding || r.want == r.Pending() {
-			b.AdapterOutputs++
+		b.AdapterTokens += int64(r.want + r.filler)
+		switch {
+		case r.decoding:
+			b.AdapterOutputs += int(r.want)
+		case r.want == r.Pending():
+			b.AdapterOutputs += int(1 + r.filler)
+		}
+		if r.decoding && r.want > 1 || r.filler > 0 {
+			n.cover["drafts with adapters"]++
 		}
 	}
 	b.Adapters, b.AdapterCopies = len(inBatch(step)), in.adapters.copying
@@ -144,7 +150,7 @@ func (n *naive) adapt(b *sim.Shape, in *naiveInstance) {
 func (sc *scenario) drawAdapters() {
 	n := len(sc.requests) + int(sc.blockSize) + int(sc.maxLen)
 	if p, ok := sc.policy.(*schedulers.Continuous); !ok || p.DraftSlots > 0 || n%3 == 0 || len(sc.stages) > 1 ||
-		sc.speculation != nil || sc.sessions > 0 {
+		sc.sessions > 0 {
 		return
 	}
 	rnd := rand.New(rand.NewPCG(uint64(n), 5))

@@ -54,7 +54,7 @@ func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
 func (in *Instance) Head() *Request {
 	r := in.queue.head()
 	if r == nil || r.queuedAt > in.queue.visible {
-		in.work.passesOver = r == nil && in.queue.passesOver()
+		in.work.passesOver = in.queue.heaps != nil && r == nil && in.queue.heaps.n > 0
 		return nil
 	}
 	return r
@@ -63,7 +63,7 @@ func (in *Instance) Head() *Request {
 // Waiting returns the i-th request of a queue without an Order, or nil if it has one or requests have adapters, or if
 // the scheduler does not see so many. The pointer is good until the next call.
 func (in *Instance) Waiting(i int) *Request {
-	if in.queue.sorts() {
+	if in.queue.sorts {
 		return nil
 	}
 	return in.queue.waiting(i)

@@ -9,6 +9,7 @@ import "slices"
 type queue struct {
 	requests  *slab
 	order     Order // nil: first come, first served
+	sorts     bool  // requests stand in heaps
 	visible   Time  // the scheduler sees the requests that arrived by then; Forever: all
 	front     []int32
 	pages     pages
@@ -30,13 +31,11 @@ func (q *queue) clear() {
 // join makes q, which is empty, that of an instance with such adapters; nil: it has none.
 func (q *queue) join(a *adapters) {
 	q.heaps, q.adapters = nil, a
+	q.sorts = q.order != nil || a != nil
 	if a != nil {
 		q.heaps = newHeaps(len(a.of) - 1)
 	}
 }
-
-// sorts reports whether requests stand in heaps.
-func (q *queue) sorts() bool { return q.order != nil || q.heaps != nil }
 
 // heaped returns how many do.
 func (q *queue) heaped() int {
@@ -45,9 +44,6 @@ func (q *queue) heaped() int {
 	}
 	return len(q.heap)
 }
-
-// passesOver reports whether requests wait that the scheduler sees, but for their adapters.
-func (q *queue) passesOver() bool { return q.heaps != nil && q.heaps.n > 0 }
 
 // key gives r, which is about to be pushed to a queue without an Order whose requests have adapters, its place in it.
 func (q *queue) key(r *Request) {
@@ -112,7 +108,7 @@ func (q *queue) len() int { return q.pages.n - q.cancelled + len(q.front) + q.he
 // head returns the request at the head of the queue, or nil, whether the scheduler sees it or not. One whose adapter
 // may not join the batch is passed over.
 func (q *queue) head() *Request {
-	if q.sorts() {
+	if q.sorts {
 		q.sort()
 		return q.requests.request(q.firstOfHeaps())
 	}
@@ -146,7 +142,7 @@ func (q *queue) waiting(i int) *Request {
 
 // countVisible returns how many requests wait that the scheduler sees, up to a number.
 func (q *queue) countVisible(most int) (n int) {
-	if q.sorts() {
+	if q.sorts {
 		q.sort()
 		return min(most, q.heaped())
 	}
@@ -209,7 +205,7 @@ func (q *queue) sort() {
 // pop takes the head off the queue and returns its slot.
 func (q *queue) pop() int32 {
 	slot := noSlot
-	if q.sorts() {
+	if q.sorts {
 		slot = q.firstOfHeaps()
 		q.removeHeaped(slot)
 	} else {
@@ -224,7 +220,7 @@ func (q *queue) pop() int32 {
 }
 
 // vacant reports whether the next request to be pushed becomes the head.
-func (q *queue) vacant() bool { return !q.sorts() && q.pages.n == 0 && len(q.front) == 0 }
+func (q *queue) vacant() bool { return !q.sorts && q.pages.n == 0 && len(q.front) == 0 }
 
 // push appends r. The record of r is in slot or, if the entry says all there is to say of it, nowhere: noSlot.
 func (q *queue) push(r *Request, slot int32) {

@@ -101,7 +101,7 @@ func TestNoDraftsAreNoSpeculation(t *testing.T) {
 			return
 		}
 		without, with := newJournal(), newJournal()
-		sc.speculation, sc.adapters = nil, sim.Adapters{} // which exclude each other
+		sc.speculation = nil
 		off := run(t, sc.config(without))
 		sc.speculation = speculate(0, random{rates: []float64{1}})
 		on := run(t, sc.config(with))

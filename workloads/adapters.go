@@ -85,6 +85,7 @@ type Adapted struct {
 	law     []int        // of each class, in laws; −1: its requests have none
 	answers int32        // to a prompt, which are as many requests with consecutive IDs
 	draws   *rng.Keyed
+	named   bool          // the source says which adapter a request has, and the laws only how many there are
 	tree    *sim.Contents // nil: nothing is shared
 	copies  map[copied]int32
 }
@@ -105,13 +106,14 @@ type AdapterMix struct {
 	All     *Adapters   // nil: requests of classes without their own have none
 	Classes []*Adapters // by class; nil: as All
 	Answers int64       // to each prompt
+	Named   bool        // requests of the source have those of All, by number, and nothing is drawn
 }
 
 // NewAdapted returns the source with adapters, and how many rows each of these has, the first being that of adapter 1.
 // tree is that of the source's contents, or nil.
 func NewAdapted(source sim.Source, m AdapterMix, tree *sim.Contents, seed uint64) (sim.Source, []int, error) {
 	a := &Adapted{source: source, answers: int32(max(1, m.Answers)), draws: rng.NewKeyed(seed, "workloads.adapters"),
-		tree: tree, copies: map[copied]int32{}}
+		named: m.Named, tree: tree, copies: map[copied]int32{}}
 	var ranks []int
 	add := func(field string, set *Adapters) error {
 		law, err := newAdapterLaw(field, set, int64(len(ranks)))
@@ -159,17 +161,24 @@ func (a *Adapted) Next(r *sim.Request) bool {
 	if i < 0 {
 		return true
 	}
+	if !a.named {
+		r.Adapter = a.laws[i].of(a, r)
+	}
+	if r.Adapter != 0 && a.tree != nil {
+		r.Content, r.OutputContent = a.copyOf(r.Adapter, r.Content), a.copyOf(r.Adapter, r.OutputContent)
+	}
+	return true
+}
+
+// of draws the adapter of r.
+func (l *adapterLaw) of(a *Adapted, r *sim.Request) uint16 {
 	key, kind := uint64(uint32(r.ID/a.answers)), uint64(0)
 	if r.Session != 0 {
 		key, kind = uint64(uint32(r.Session)), 1
 	}
 	draws := a.draws.At(key, kind)
 	base, u := draws.Float64(), draws.Float64()
-	r.Adapter = a.laws[i].draw(base, u)
-	if r.Adapter != 0 && a.tree != nil {
-		r.Content, r.OutputContent = a.copyOf(r.Adapter, r.Content), a.copyOf(r.Adapter, r.OutputContent)
-	}
-	return true
+	return l.draw(base, u)
 }
 
 // copyOf returns the node of an adapter that stands for one of the source's.

@@ -32,16 +32,27 @@ func loraOf(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (l hardware
 func (b *Built) adapt() error {
 	s := b.Scenario
 	w := &s.Workload
+	t := b.trace()
+	named := t != nil && t.Columns().Adapters
+	if named && w.Adapters == nil {
+		b.Replicas[0].notes = append(b.Replicas[0].notes, "adapter_id of the trace is not read: workload.adapters says "+
+			"how many adapters there are, and without it requests are of the model itself")
+	}
 	if !w.Adapted() {
 		b.noteUnused()
 		return nil
+	}
+	if named && w.Adapters != nil {
+		if err := checkNamed(s); err != nil {
+			return err
+		}
 	}
 	rank := math.MaxInt
 	for i := range s.Pools {
 		rank = min(rank, s.Pools[i].MaxLoRARank)
 	}
 	m := w.AdapterMix(rank)
-	m.Answers = s.Decoding.Choices().N
+	m.Answers, m.Named = s.Decoding.Choices().N, named
 	source, ranks, err := workloads.NewAdapted(b.requests, m, b.contents(), s.Seed)
 	if err != nil {
 		return s.Refused(err)
@@ -53,6 +64,22 @@ func (b *Built) adapt() error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkNamed refuses laws of adapters where a trace says which one each request has.
+func checkNamed(s *configs.Scenario) error {
+	a := s.Workload.Adapters
+	for i := range s.Workload.Classes {
+		if s.Workload.Classes[i].Adapters != nil {
+			return s.Errorf(fmt.Sprintf("workload.classes[%d].adapters", i), "%s names the adapter of each request by "+
+				"adapter_id; expected workload.adapters alone", s.Workload.Trace.File)
+		}
+	}
+	if a.Zipf != 0 || len(a.Weights) > 0 || a.BaseShare != 0 {
+		return s.Errorf("workload.adapters", "%s names the adapter of each request by adapter_id, so nothing is drawn; "+
+			"expected count and rank alone, without zipf, weights and base_share", s.Workload.Trace.File)
 	}
 	return nil
 }

@@ -28,6 +28,9 @@ func (b *Built) load() error {
 		var t *traces.Trace
 		o := w.Replay(s.Seed)
 		o.Contents, o.Reading, o.Before = w.Trace.Follow || s.CachesPrefixes(), b.reading, true
+		if w.Adapters != nil {
+			o.Adapters = w.Adapters.Count
+		}
 		t, err = traces.Open(w.Trace.File, o)
 		if err != nil {
 			return badTrace(s, err)

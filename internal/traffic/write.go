@@ -20,7 +20,7 @@ type Written struct {
 
 // Convert writes the trace at path in another format.
 func Convert(ctx context.Context, out io.Writer, path, format string, o traces.Options) (*Written, error) {
-	o.Contents = true
+	o.Contents, o.Adapters = true, sim.AdaptersMax
 	t, err := traces.Open(path, o)
 	if err != nil && format == "lengths" && traces.Untimed(path) {
 		return convertLengths(out, path, o.Reading)
@@ -93,7 +93,7 @@ func Generate(ctx context.Context, out io.Writer, b *build.Built, format string,
 func columnsOf(b *build.Built) traces.Columns {
 	w := &b.Scenario.Workload
 	c := traces.Columns{Contents: b.Config.Contents, Limits: w.MaxTokens > 0 || w.TimeoutS > 0 || w.Cancel.Probability > 0}
-	c.Sessions = w.Waits() || w.Tasks()
+	c.Sessions, c.Adapters = w.Waits() || w.Tasks(), w.Adapted()
 	for i := range w.Classes {
 		c.Limits = c.Limits || w.Classes[i].MaxTokens > 0
 	}

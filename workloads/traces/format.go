@@ -26,6 +26,7 @@ const (
 	limitRole   // the client's max_tokens
 	cancelRole  // when the client cancelled it, after its arrival
 	sessionRole // an id of the conversation or task that it is a turn of
+	adapterRole // the number of its LoRA adapter, if a trace is asked for these
 	numRoles
 )
 
@@ -50,7 +51,8 @@ const (
 func formats() []format {
 	return []format{
 		{"decodesim", [numRoles]string{timeRole: "arrival_s", promptRole: "input_tokens", outputRole: "output_tokens",
-			limitRole: "max_output_tokens", cancelRole: "cancelled_after_s", sessionRole: "session_id"}, seconds, false},
+			limitRole: "max_output_tokens", cancelRole: "cancelled_after_s", sessionRole: "session_id",
+			adapterRole: "adapter_id"}, seconds, false},
 		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
 		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
 		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
@@ -79,7 +81,7 @@ func lengthFormats() []format {
 	for _, f := range append(formats(), format{name: "openai",
 		column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
 		f.column[timeRole], f.time = "", noTime
-		f.column[limitRole], f.column[cancelRole], f.column[sessionRole] = "", "", ""
+		f.leave([numRoles]int{})
 		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
 			list = append(list, f)
 		}
@@ -102,7 +104,7 @@ func match(names []string, formats []format) (layout, error) {
 			}
 		}
 		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) &&
-			max(found[limitRole], found[cancelRole], found[sessionRole]) <= 1 {
+			max(found[limitRole], found[cancelRole], found[sessionRole], found[adapterRole]) <= 1 {
 			l.format.leave(found)
 			return l, nil
 		}

@@ -61,3 +61,38 @@ func TestATraceMayHaveSessions(t *testing.T) {
 		require.Len(t, Lost("azure", trace.Columns()), 1)
 	}
 }
+
+// A trace may say which LoRA adapter each request has. It is read where adapters are asked for, what is written reads
+// back, and a number beyond those there are is refused.
+func TestATraceMayNameAdapters(t *testing.T) {
+	const text = "arrival_s,input_tokens,output_tokens,adapter_id\n0,10,5,2\n1,20,5,\n2,30,5,0\n3,40,5,7\n"
+	for _, c := range []struct {
+		asked int64
+		want  []uint16
+	}{{0, []uint16{0, 0, 0, 0}}, {7, []uint16{2, 0, 0, 7}}} {
+		trace, err := New("t", strings.NewReader(text), Options{Adapters: c.asked})
+		require.NoError(t, err)
+		require.True(t, trace.Columns().Adapters)
+		var list []uint16
+		var out strings.Builder
+		w, err := NewWriter(&out, "decodesim", trace.Columns())
+		require.NoError(t, err)
+		for _, r := range sourcetest.Drain(trace) {
+			list = append(list, r.Adapter)
+			require.NoError(t, w.Write(&r))
+		}
+		require.NoError(t, w.Close())
+		require.Equal(t, c.want, list)
+		if c.asked > 0 {
+			require.Equal(t, strings.ReplaceAll(text, ",0\n", ",\n"), out.String())
+		}
+		require.Equal(t, []string{"which LoRA adapter a request has is left out: only decodesim has numbers of adapters, " +
+			"not azure"}, Lost("azure", trace.Columns()))
+	}
+	for _, bad := range []string{"7", "-1", "a", "1.5"} {
+		_, err := New("t.csv", strings.NewReader("arrival_s,input_tokens,output_tokens,adapter_id\n0,10,5,"+bad+"\n"),
+			Options{Adapters: 6})
+		require.EqualError(t, err, `workloads: t.csv:2: adapter_id is "`+bad+`"; accepted: the number of an adapter, 1 to `+
+			`6, or 0 for the model itself`)
+	}
+}

@@ -18,6 +18,7 @@ type row struct {
 	limit          int32        // on the output; 0: none
 	cancelled      sim.Duration // after its arrival; 0: it was not
 	session        int32        // in the order in which they first appear, from 1; 0: none
+	adapter        uint16       // its number; 0: none
 	line           int
 }
 
@@ -34,6 +35,7 @@ type rows struct {
 	lastLine  int              // 0: no row yet
 	ids       []int64          // of the blocks of the last row, if they are asked for
 	sessions  map[string]int32 // by id
+	adapters  int64            // the highest number of an adapter; 0: they are not asked for
 	blank     int              // number of a blank line, after which nothing may follow
 }
 
@@ -201,6 +203,14 @@ func (t *rows) readOptional(f *fields, r *row) error {
 		if !ok {
 			return t.refuse(cancelRole, f, timeUnit(seconds).accepted())
 		}
+	}
+	if text := f[adapterRole]; t.adapters > 0 && !absent(text) {
+		adapter, ok := parseCount(text)
+		if !ok || adapter > t.adapters {
+			return t.refuse(adapterRole, f, fmt.Sprintf("the number of an adapter, 1 to %d, or 0 for the model itself",
+				t.adapters))
+		}
+		r.adapter = uint16(adapter)
 	}
 	return nil
 }

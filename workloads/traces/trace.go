@@ -32,6 +32,7 @@ type Options struct {
 	Classes   []requests.Class // drawn for each request; their lengths are recorded
 	Reasoning float64          // share of each output that is reasoning, rounded down
 	Contents  bool             // let requests share what equal block ids stand for, in a trace that has them
+	Adapters  int64            // let requests have the LoRA adapters that a trace names, numbered up to this; 0: none does
 	Reading   Reading          // nil: nothing is reported
 	Before    bool             // Reading hears of what Open reads, and not of the replay
 	Unchecked bool             // replay without reading the file through first; Stats stay zero, and nothing is shared
@@ -176,6 +177,7 @@ func (t *Trace) rewind() (err error) {
 	if err != nil {
 		return err
 	}
+	t.rows.adapters = t.options.Adapters
 	if l := &t.rows.layout; t.options.Contents && !t.options.Unchecked && l.ids != "" {
 		l.format.column[idsRole] = l.ids
 		if t.blocks == nil {
@@ -197,7 +199,7 @@ func (t *Trace) Next(r *sim.Request) bool {
 	}
 	r.ID, r.Arrival = int32(t.sent-1), at
 	r.Prompt, r.Output, r.MaxOutput = w.prompt, w.output, w.limit
-	r.Session = w.session
+	r.Session, r.Adapter = w.session, w.adapter
 	if t.blocks != nil {
 		r.Content = t.blocks.content(t.rows.ids)
 	}
@@ -313,7 +315,7 @@ func (t *Trace) Began() (s int64, dated bool) {
 func (t *Trace) Columns() Columns {
 	column := &t.rows.layout.format.column
 	return Columns{Limits: column[limitRole] != "" || column[cancelRole] != "", Contents: t.Contents(),
-		Sessions: column[sessionRole] != ""}
+		Sessions: column[sessionRole] != "", Adapters: column[adapterRole] != ""}
 }
 
 // Requests returns how many requests the trace replays; 0: unknown.

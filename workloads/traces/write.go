@@ -17,6 +17,7 @@ type Writer struct {
 	style    style
 	limits   bool
 	sessions bool
+	adapters bool
 	names    *blockNames
 	line     []byte
 }
@@ -26,6 +27,7 @@ type Columns struct {
 	Limits   bool          // limits on the output, or clients that cancel; only decodesim has columns for them
 	Contents *sim.Contents // what prompts share; nil: nothing
 	Sessions bool          // some are turns of sessions or tasks; only decodesim has a column for their ids
+	Adapters bool          // some have LoRA adapters; only decodesim has a column for their numbers
 }
 
 // style is how a format is written.
@@ -75,6 +77,10 @@ func NewWriter(out io.Writer, format string, c Columns) (*Writer, error) {
 	if w.sessions {
 		header += ",session_id"
 	}
+	w.adapters = c.Adapters && format == "decodesim"
+	if w.adapters {
+		header += ",adapter_id"
+	}
 	if header != "" {
 		header += "\n"
 	}
@@ -100,6 +106,10 @@ func Lost(format string, c Columns) (notes []string) {
 	if c.Sessions && format != "decodesim" && format != "mooncake" {
 		notes = append(notes, fmt.Sprintf("which requests are turns of one session is left out: only decodesim has ids of "+
 			"sessions, not %s", format))
+	}
+	if c.Adapters && format != "decodesim" {
+		notes = append(notes, fmt.Sprintf("which LoRA adapter a request has is left out: only decodesim has numbers of "+
+			"adapters, not %s", format))
 	}
 	return notes
 }
@@ -133,6 +143,12 @@ func (w *Writer) decodesim(r *sim.Request) {
 		w.line = append(w.line, ',')
 		if r.Session > 0 {
 			w.line = strconv.AppendInt(w.line, int64(r.Session), 10)
+		}
+	}
+	if w.adapters {
+		w.line = append(w.line, ',')
+		if r.Adapter > 0 {
+			w.line = strconv.AppendInt(w.line, int64(r.Adapter), 10)
 		}
 	}
 }
