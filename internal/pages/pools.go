@@ -14,6 +14,9 @@ import (
 func (r *Run) deployment() page.Section {
 	s := r.Summary
 	section := page.Section{Title: "The deployment", Blocks: []page.Block{{Table: pools(s.Pools)}, {Table: requests(s)}}}
+	if t := adapters(s.Pools); len(t.Rows) > 0 {
+		section.Blocks = append(section.Blocks, page.Block{Table: t})
+	}
 	for i := range s.Pools {
 		if p := &s.Pools[i]; p.KVTiers != nil {
 			section.Blocks = append(section.Blocks, page.Block{Bars: tierBars(p, i)})
@@ -61,6 +64,30 @@ func pools(all []metrics.PoolResult) *page.Table {
 			field(text.Percent(p.Utilization), at+busyKey, p.Utilization),
 			field(text.Significant(p.BatchMean), at+"batch_mean", p.BatchMean),
 			field(text.Percent(p.KVPeakFraction), at+"kv_peak_fraction", p.KVPeakFraction),
+		}})
+	}
+	return t
+}
+
+// adapters is a row for each pool whose requests have LoRA adapters.
+func adapters(all []metrics.PoolResult) *page.Table {
+	t := &page.Table{Head: []string{"LoRA adapters", "adapters", "slots a replica", "requests", "found theirs in a slot",
+		"copies", "of the time of steps", "waited for a slot", "in the mean of all"}}
+	for i := range all {
+		a, at := all[i].Adapters, fmt.Sprintf("pools[%d].adapters.", i)
+		if a == nil {
+			continue
+		}
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{
+			page.Words(all[i].Name),
+			page.Number(text.Count(int64(a.N)), at+"n", float64(a.N)),
+			page.Number(text.Count(int64(a.Slots)), at+"slots", float64(a.Slots)),
+			page.Number(text.Count(a.Requests), at+"requests", float64(a.Requests)),
+			field(text.Percent(a.HitRate), at+"hit_rate", a.HitRate),
+			page.Number(text.Count(a.Copies), at+"copies", float64(a.Copies)),
+			field(text.Percent(a.CopyShare), at+"copy_share", a.CopyShare),
+			field(text.Percent(a.WaitedShare), at+"waited_share", a.WaitedShare),
+			seconds(at+"wait_mean_s", a.WaitMeanS),
 		}})
 	}
 	return t
