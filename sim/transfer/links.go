@@ -1,10 +1,6 @@
 package transfer
 
-import (
-	"slices"
-
-	"github.com/decodesim/decodesim/sim/clock"
-)
+import "github.com/decodesim/decodesim/sim/clock"
 
 // None stands for an instance or a slot that is not known yet.
 const None int32 = -1
@@ -50,27 +46,16 @@ type Transfer struct {
 	// ports that it passes when it flows; the zero value: that with which From sends and that with which To receives
 	Through [2]Use
 
-	left  clock.Duration // work of the part under way, as of since
-	since clock.Time
-	flows bool
-	rate  uint64     // at which it progresses, of One
-	next  uint64     // that rate, while it is being found; 0: it has not been
-	at    clock.Time // its next event: it begins to flow, or has ended; Forever: none
-	round int64      // the latest one that found its rate
+	left    clock.Duration // work of the part that is to flow
+	at      clock.Time     // it begins to flow; Forever: it flows, or nothing of it is to
+	starts  bool           // it is to flow from at on
+	flows   bool
+	path    int32 // flows: its place in paths
+	ordinal int32 // and among the flows of that path, or among those that start
 }
 
 // Active reports whether t is under way at all, or a record without a transfer.
 func (t *Transfer) Active() bool { return t.Number != 0 }
-
-// Passes reports whether t passes a port when it flows.
-func (t *Transfer) Passes(port int32) bool {
-	for _, use := range t.Through {
-		if use.Weight > 0 && use.Port == port {
-			return true
-		}
-	}
-	return false
-}
 
 // Links are the transfers under way and the ports that they share.
 //
@@ -79,7 +64,7 @@ func (t *Transfer) Passes(port int32) bool {
 type Links struct {
 	transfers []Transfer // by index; the first is none
 	unused    []int32
-	active    []int32 // those that have an event
+	starting  []int32 // those that are to flow
 	number    int64
 	at        clock.Time // of the next event; Forever: none
 	next      int32
@@ -114,11 +99,10 @@ func (l *Links) Transfer(i int32) *Transfer { return &l.transfers[i] }
 
 // Beside returns how many transfers flow that share a port with one that passes through.
 func (l *Links) Beside(through [2]Use) (n int) {
-	for _, i := range l.active {
-		t := &l.transfers[i]
-		if t.flows && (through[0].Weight > 0 && t.Passes(through[0].Port) ||
-			through[1].Weight > 0 && t.Passes(through[1].Port)) {
-			n++
+	for i := range l.paths {
+		if p := &l.paths[i]; through[0].Weight > 0 && p.passes(through[0].Port) ||
+			through[1].Weight > 0 && p.passes(through[1].Port) {
+			n += len(p.flows)
 		}
 	}
 	return n
@@ -150,17 +134,28 @@ func (l *Links) Remove(i int32) Transfer {
 func (l *Links) Start(i int32, at clock.Time, work clock.Duration) {
 	t := &l.transfers[i]
 	t.left, t.at = work, at
-	l.active = append(l.active, i)
+	t.starts, t.ordinal = true, int32(len(l.starting))
+	l.starting = append(l.starting, i)
 	l.findNext()
 }
 
 // findNext finds the next event.
 func (l *Links) findNext() {
 	l.at, l.next = clock.Forever, 0
-	for _, i := range l.active {
-		if t := &l.transfers[i]; t.at < l.at || t.at == l.at && t.Number < l.transfers[l.next].Number {
-			l.at, l.next = t.at, i
+	for _, i := range l.starting {
+		l.earlier(l.transfers[i].at, i)
+	}
+	for i := range l.paths {
+		if p := &l.paths[i]; len(p.flows) > 0 {
+			l.earlier(p.at, p.flows[p.first].transfer)
 		}
+	}
+}
+
+// earlier makes that of transfer i, at a time, the next event if it comes before the one that is.
+func (l *Links) earlier(at clock.Time, i int32) {
+	if at < l.at || at == l.at && l.transfers[i].Number < l.transfers[l.next].Number {
+		l.at, l.next = at, i
 	}
 }
 
@@ -182,21 +177,28 @@ func (l *Links) flow(i int32, now clock.Time) {
 	if t.Through == [2]Use{} {
 		t.Through = [2]Use{{Sending(t.From.Instance), One}, {Receiving(t.To.Instance), One}}
 	}
-	t.flows, t.rate, t.since = true, 0, now
-	l.share(t, now)
+	l.unstart(t)
+	l.enter(i, now)
+	l.findNext()
+}
+
+// unstart takes t from those that are to flow.
+func (l *Links) unstart(t *Transfer) {
+	last := len(l.starting) - 1
+	moved := l.starting[last]
+	l.starting[t.ordinal] = moved
+	l.transfers[moved].ordinal = t.ordinal
+	l.starting = l.starting[:last]
+	t.starts, t.at = false, clock.Forever
 }
 
 // Stop takes transfer i off its ports, if it flows, and out of the events.
 func (l *Links) Stop(i int32, now clock.Time) {
-	if k := slices.Index(l.active, i); k >= 0 {
-		l.active = slices.Delete(l.active, k, k+1)
-	}
-	t := &l.transfers[i]
-	t.at = clock.Forever
-	if t.flows {
-		t.flows = false
-		l.share(t, now)
-		return
+	switch t := &l.transfers[i]; {
+	case t.flows:
+		l.leave(t, now)
+	case t.starts:
+		l.unstart(t)
 	}
 	l.findNext()
 }

@@ -58,7 +58,7 @@ func TestATransferThatStopsLeavesItsPorts(t *testing.T) {
 	i, ended := l.Advance(150)
 	require.Equal(t, int32(2), i)
 	require.True(t, ended)
-	require.Empty(t, l.active)
+	require.Empty(t, l.paths[0].flows)
 }
 
 // TestRatesAreMaxMinFair: of four transfers three leave instance 0, which has a third for each; the fourth shares a
@@ -76,12 +76,12 @@ func TestRatesAreMaxMinFair(t *testing.T) {
 		l.Advance(0)
 	}
 	for k, want := range []float64{1. / 3, 1. / 3, 1. / 3, 2. / 3} {
-		require.InDelta(t, want, float64(l.Transfer(transfers[k]).rate)/One, 1e-8)
+		require.InDelta(t, want, float64(rate(&l, transfers[k]))/One, 1e-8)
 	}
 	i, ended := l.Advance(l.At())
 	require.True(t, ended)
 	require.Equal(t, transfers[3], i)
-	require.InDelta(t, 1./3, float64(l.Transfer(transfers[2]).rate)/One, 1e-8, "its sender has no more")
+	require.InDelta(t, 1./3, float64(rate(&l, transfers[2]))/One, 1e-8, "its sender has no more")
 }
 
 // TestPortsAreFilledByWeight: two transfers that take half of a port each when alone do not slow each other down; a
@@ -95,7 +95,9 @@ func TestPortsAreFilledByWeight(t *testing.T) {
 		l.Start(i, 0, 1000)
 		l.Advance(0)
 		want := map[uint64]uint64{One / 2: One, One: One / 2}[weight]
-		require.Equal(t, want, l.Transfer(i).rate)
+		require.Equal(t, want, rate(&l, i))
 	}
-	require.Equal(t, uint64(One/2), l.Transfer(1).rate)
+	require.Equal(t, uint64(One/2), rate(&l, 1))
 }
+
+func rate(l *Links, i int32) uint64 { return l.paths[l.Transfer(i).path].rate }

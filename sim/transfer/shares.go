@@ -22,11 +22,13 @@ type Use struct {
 // Data Networks, 2nd ed., §6.5.2). A rate is that of the transfer alone times at most One.
 //
 // A transfer that begins or ends changes rates only where a chain of shared ports leads to, so only those are found
-// anew. Whose rate stays the same progresses as if nothing had happened.
+// anew. Whose rate stays the same progresses as if nothing had happened. Transfers that pass the same ports have the
+// same rate, so it is found once for all of them, however many there are.
 type shares struct {
 	ports  []port
+	paths  []path // those without flows are for the next one
 	round  int64
-	joined []int32 // transfers whose rates are found in the round
+	joined []int32 // paths whose rates are found in the round
 	passed []int32 // ports that they pass
 }
 
@@ -37,40 +39,142 @@ type port struct {
 	weight uint64 // Σ over those without
 }
 
-// share brings the transfers whose rates depend on t up to date, after t has begun or ended.
-func (l *Links) share(t *Transfer, now clock.Time) {
-	l.join(t)
-	l.fill()
-	for _, i := range l.joined {
-		u := &l.transfers[i]
-		if u.next == u.rate {
-			continue
-		}
-		u.left -= progress(now.Sub(u.since), u.rate)
-		u.since, u.rate = now, u.next
-		u.at = now.Add(takes(u.left, u.rate))
-	}
-	l.findNext()
+// path is the transfers that flow through the same ports.
+type path struct {
+	through [2]Use
+	flows   []flow
+	first   int32      // which of them ends first
+	at      clock.Time // when
+	rate    uint64     // at which they progress, of One
+	next    uint64     // that rate, while it is being found; 0: it has not been
+	round   int64      // the latest one that found its rate
 }
 
-// join finds the transfers that flow and share a port with t or, in turn, with each other.
-func (l *Links) join(t *Transfer) {
-	l.round++
-	l.joined, l.passed = l.joined[:0], l.passed[:0]
-	l.pass(t)
-	for grown := true; grown; {
-		grown = false
-		for _, i := range l.active {
-			u := &l.transfers[i]
-			if !u.flows || u.round == l.round || !l.passedBy(u) {
+// flow is a transfer that flows.
+type flow struct {
+	transfer int32
+	number   int64
+	left     clock.Duration // work, as of since
+	since    clock.Time
+}
+
+// passes reports whether a port is of the path.
+func (p *path) passes(port int32) bool {
+	for _, use := range p.through {
+		if use.Weight > 0 && use.Port == port {
+			return true
+		}
+	}
+	return false
+}
+
+// enter has transfer i flow from now on.
+func (l *Links) enter(i int32, now clock.Time) {
+	t := &l.transfers[i]
+	k := l.pathOf(t.Through)
+	p := &l.paths[k]
+	t.flows, t.path, t.ordinal = true, k, int32(len(p.flows))
+	p.flows = append(p.flows, flow{i, t.Number, t.left, now})
+	if !l.share(k, now) {
+		if at := p.flows[t.ordinal].ends(p.rate); at < p.at || at == p.at && t.Number < p.flows[p.first].number {
+			p.first, p.at = t.ordinal, at
+		}
+	}
+}
+
+// pathOf returns the place of the path through such ports: an unused one, if none flows through them.
+func (l *Links) pathOf(through [2]Use) int32 {
+	unused := None
+	for i := range l.paths {
+		switch p := &l.paths[i]; {
+		case len(p.flows) == 0:
+			unused = int32(i)
+		case p.through == through:
+			return int32(i)
+		}
+	}
+	if unused == None {
+		l.paths = append(l.paths, path{})
+		unused = int32(len(l.paths) - 1)
+	}
+	p := &l.paths[unused]
+	*p = path{through: through, flows: p.flows}
+	return unused
+}
+
+// leave has t flow no longer.
+func (l *Links) leave(t *Transfer, now clock.Time) {
+	p := &l.paths[t.path]
+	last := len(p.flows) - 1
+	p.flows[t.ordinal] = p.flows[last]
+	l.transfers[p.flows[last].transfer].ordinal = t.ordinal
+	p.flows = p.flows[:last]
+	t.flows = false
+	if !l.share(t.path, now) && last > 0 {
+		p.findFirst()
+	}
+}
+
+// share brings the transfers whose rates depend on path k up to date, after one that passes it has begun or ended.
+// It reports whether the rate of path k has changed.
+func (l *Links) share(k int32, now clock.Time) (changed bool) {
+	l.join(k)
+	l.fill()
+	for _, i := range l.joined {
+		p := &l.paths[i]
+		if p.next == p.rate {
+			continue
+		}
+		for j := range p.flows {
+			f := &p.flows[j]
+			f.left -= progress(now.Sub(f.since), p.rate)
+			f.since = now
+		}
+		p.rate = p.next
+		p.findFirst()
+		changed = changed || i == k
+	}
+	return changed
+}
+
+// findFirst finds which flow of p ends first. If two have progressed up to the same instant, it is the one with less
+// work left.
+func (p *path) findFirst() {
+	p.first, p.at = 0, p.flows[0].ends(p.rate)
+	for i := 1; i < len(p.flows); i++ {
+		f, first := &p.flows[i], &p.flows[p.first]
+		if f.since == first.since {
+			if f.left > first.left || f.left == first.left && f.number > first.number {
 				continue
 			}
-			u.round, u.next = l.round, 0
-			l.joined = append(l.joined, i)
-			l.pass(u)
-			for _, use := range u.Through {
+		}
+		if at := f.ends(p.rate); at < p.at || at == p.at && f.number < first.number {
+			p.first, p.at = int32(i), at
+		}
+	}
+}
+
+// ends returns when f ends at a rate.
+func (f *flow) ends(rate uint64) clock.Time { return f.since.Add(takes(f.left, rate)) }
+
+// join finds the paths that share a port with path k or, in turn, with each other.
+func (l *Links) join(k int32) {
+	l.round++
+	l.joined, l.passed = l.joined[:0], l.passed[:0]
+	l.pass(&l.paths[k])
+	for grown := true; grown; {
+		grown = false
+		for i := range l.paths {
+			p := &l.paths[i]
+			if len(p.flows) == 0 || p.round == l.round || !l.passedBy(p) {
+				continue
+			}
+			p.round, p.next = l.round, 0
+			l.joined = append(l.joined, int32(i))
+			l.pass(p)
+			for _, use := range p.through {
 				if use.Weight > 0 {
-					l.ports[use.Port].weight += use.Weight
+					l.ports[use.Port].weight += use.Weight * uint64(len(p.flows))
 				}
 			}
 			grown = true
@@ -78,19 +182,19 @@ func (l *Links) join(t *Transfer) {
 	}
 }
 
-// pass notes the ports of t.
-func (l *Links) pass(t *Transfer) {
-	for _, use := range t.Through {
-		if p := &l.ports[use.Port]; use.Weight > 0 && p.round != l.round {
-			*p = port{round: l.round, room: One}
+// pass notes the ports of p.
+func (l *Links) pass(p *path) {
+	for _, use := range p.through {
+		if port := &l.ports[use.Port]; use.Weight > 0 && port.round != l.round {
+			port.round, port.room, port.weight = l.round, One, 0
 			l.passed = append(l.passed, use.Port)
 		}
 	}
 }
 
-// passedBy reports whether t passes a port that has been noted.
-func (l *Links) passedBy(t *Transfer) bool {
-	for _, use := range t.Through {
+// passedBy reports whether p passes a port that has been noted.
+func (l *Links) passedBy(p *path) bool {
+	for _, use := range p.through {
 		if use.Weight > 0 && l.ports[use.Port].round == l.round {
 			return true
 		}
@@ -98,15 +202,15 @@ func (l *Links) passedBy(t *Transfer) bool {
 	return false
 }
 
-// fill finds the rates of the transfers that are joined.
+// fill finds the rates of the paths that are joined.
 func (l *Links) fill() {
 	for found := 0; found < len(l.joined); {
 		full, level := l.fullest()
 		for _, i := range l.joined {
-			u := &l.transfers[i]
-			if u.next == 0 && (level == One || u.Passes(full)) {
-				u.next = level
-				l.leave(u)
+			p := &l.paths[i]
+			if p.next == 0 && (level == One || p.passes(full)) {
+				p.next = level
+				l.settle(p)
 				found++
 			}
 		}
@@ -130,15 +234,16 @@ func (l *Links) fullest() (full int32, level uint64) {
 	return full, level
 }
 
-// leave takes t, whose rate has been found, out of what its ports have left.
-func (l *Links) leave(t *Transfer) {
-	for _, use := range t.Through {
+// settle takes the flows of p, whose rate has been found, out of what their ports have left.
+func (l *Links) settle(p *path) {
+	n := uint64(len(p.flows))
+	for _, use := range p.through {
 		if use.Weight == 0 {
 			continue
 		}
-		p := &l.ports[use.Port]
-		p.weight -= use.Weight
-		p.room -= min(p.room, (use.Weight*t.next+One-1)>>oneBits)
+		port := &l.ports[use.Port]
+		port.weight -= use.Weight * n
+		port.room -= min(port.room, (use.Weight*p.next+One-1)>>oneBits*n)
 	}
 }
 
