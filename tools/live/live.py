@@ -25,7 +25,7 @@ TOKENS, WORDS, PORT, HERE = 64, 32, 8200, Path(__file__).resolve().parent
 URL = f"http://127.0.0.1:{PORT}"
 PER_REPLICA, E2E_S = 250, .85  # streams of a replica, and how long one of their requests then takes in simulation
 # So slow that what a client takes for the chunks of a step is little of a step, with 200 streams and with 1,000.
-SPEEDS = {"go-openai": (.2, .1), "hey": (.05, .02), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
+SPEEDS = {"light": (1, .5), "go-openai": (.2, .1), "hey": (.05, .02), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
           "GuideLLM": (.04, .01), "openai, Python": (.012, .003), "openai, JavaScript": (.05, .015)}
 
 
@@ -42,6 +42,8 @@ def commands(streams, speed, out):
     python, tok, limit = str(CLIENTS / "python/bin/python"), str(CLIENTS / "tokenizer"), str(streams)
     numbers = [f"{URL}/v1", limit, n, str(TOKENS), str(WORDS), rate]
     return {
+        "light": ([CLIENTS / "bin/light", "load", str(PORT), limit, n, str(TOKENS), str(WORDS), rate,
+                   "0" if streams < 1000 else "0.2"], streamed),
         "go-openai": ([CLIENTS / "bin/compiled", *numbers], streamed),
         "openai, Python": ([python, HERE / "streams.py", *numbers], streamed),
         "openai, JavaScript": (["node", CLIENTS / "streams.mjs", *numbers], streamed),
@@ -103,6 +105,21 @@ def hey(_, text):
             "requests_per_s": float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])}
 
 
+def echo(streams):
+    """What this machine adds by itself: the light client with a server that writes as a steady batch would."""
+    light, n, step = str(CLIENTS / "bin/light"), str(4 * streams), 11.5 if streams < 1000 else 13
+    server = subprocess.Popen(priority(2) + [light, "echo", str(PORT), n, str(TOKENS), str(-(-streams // PER_REPLICA)),
+                                             str(step)], stdout=subprocess.PIPE, text=True)
+    time.sleep(.5)
+    load = [light, "load", str(PORT), str(streams), n, str(TOKENS), str(WORDS), str(streams / E2E_S),
+            "0" if streams < 1000 else "0.2"]
+    said = streamed(OUT, subprocess.run(priority(1) + load, capture_output=True, text=True, timeout=120).stdout)
+    due = json.loads(server.communicate()[0])
+    cells = [f"{key} {q} {said[f'{key}_ms'][q] - x:+.2f}" for q in ("p50", "p99")
+             for key, x in (("ttft", due["ttft_ms"][q]), ("itl", due["itl_ms"]))]
+    print(f"{streams:5} {'this machine itself':20} speed 1     n {n}  " + "  ".join(cells), flush=True)
+
+
 def wait():
     for _ in range(400):
         try:
@@ -160,6 +177,8 @@ if __name__ == "__main__":
     print("simulated milliseconds as the tool reports them (less what the simulator says of the same requests)",
           "" if priority(1) else "; without real-time priority", sep="", flush=True)
     for count in STREAMS:
+        if (CLIENTS / "bin/light").exists() and os.environ.get("TOOL", "") in "light":
+            echo(count)
         for tool_name in commands(count, 1, OUT):
             if os.environ.get("TOOL", "") in tool_name:
                 measure(tool_name, count)

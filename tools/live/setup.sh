@@ -10,6 +10,7 @@ mkdir -p "$1/bin" && cd "$1"
 [ -x gateway/bin/python ] || { python3 -m venv gateway && gateway/bin/pip install -q sglang-router==0.3.2; }
 [ -d node_modules/openai ] || npm install --silent --no-save openai@6.49.0
 [ -x bin/hey ] || GOFLAGS='' GOBIN=$PWD/bin go install github.com/rakyll/hey@v0.1.5
+(cd "$here/light" && go build -trimpath -o "$OLDPWD/bin/light" .)
 (cd "$here/compiled" && go build -trimpath -o "$OLDPWD/bin/compiled" .)
 cp "$here/streams.mjs" .
 python/bin/python "$here/tokenizer.py" tokenizer
