@@ -126,7 +126,7 @@
   // Curves on one x axis, as the library wants them.
   function table(plot, logX, logY) {
     const tables = plot.curves.map((curve) => {
-      const x = [], y = [], keep = curve.x.map((v, i) => i).filter((i) => (!logX || curve.x[i] > 0) && (!logY || curve.y[i] > 0));
+      const x = [], y = [], keep = curve.x.map((v, i) => i).filter((i) => (!logX || curve.x[i] > 0) && (!logY || curve.y[i] == null || curve.y[i] > 0));
       for (const i of keep) { // the library has one point for each x
         const last = x[x.length - 1];
         x.push(x.length && curve.x[i] <= last ? last + Math.max(1e-12, Math.abs(last) * 1e-9) : curve.x[i]);
@@ -154,7 +154,7 @@
       tables[i].keep.forEach((from, j) => at.set(tables[i].rows[0][j], from));
       if (curve.mark) marks.push([i + 1, data[0].indexOf(curve.x[curve.mark - 1]), shade]);
       series.push({
-        label: curve.name, stroke: shade, width: curve.dots ? 0 : 1.6, spanGaps: true,
+        label: curve.name, stroke: shade, width: curve.dots ? 0 : 1.6, spanGaps: !curve.step,
         dash: curve.dash || i >= 8 ? [6, 3] : undefined, fill: curve.tint ? shade + "22" : undefined,
         paths: curve.dots ? () => null : curve.step ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
         points: { show: curve.dots || curve.labels != null || curve.x.length > 2 && curve.x.length < 24 && !curve.step, size: curve.dots ? 7 : 5, fill: curve.dots ? shade : ground, stroke: shade },

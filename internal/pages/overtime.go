@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"math"
+
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -189,17 +191,23 @@ func p99ByWindow(name string, o *metrics.OverTime, latency windowLatency) page.C
 	return window(name, o, func(w *metrics.WindowResult) (float64, bool) { return latency(w).P99, latency(w).N > 0 })
 }
 
-// window is a value by window, where it has one.
+// window is a value by window, and nothing where it has none: a class that sleeps has no latency.
 func window(name string, o *metrics.OverTime, value func(*metrics.WindowResult) (float64, bool)) page.Curve {
 	c := page.Curve{Name: name, Step: true}
+	end := func(atS float64) {
+		if n := len(c.Y); n > 0 && !math.IsNaN(c.Y[n-1]) {
+			c.X, c.Y = append(c.X, atS), append(c.Y, c.Y[n-1])
+		}
+	}
 	for i := range o.Windows {
 		w := &o.Windows[i]
 		if y, ok := value(w); ok {
 			c.X, c.Y = append(c.X, w.FromS), append(c.Y, y)
+		} else if n := len(c.Y); n > 0 && !math.IsNaN(c.Y[n-1]) {
+			end(w.FromS)
+			c.X, c.Y = append(c.X, w.FromS), append(c.Y, math.NaN())
 		}
 	}
-	if n := len(c.Y); n > 0 {
-		c.X, c.Y = append(c.X, o.Windows[len(o.Windows)-1].ToS), append(c.Y, c.Y[n-1])
-	}
+	end(o.Windows[len(o.Windows)-1].ToS)
 	return c
 }

@@ -141,7 +141,7 @@ func galleryAbridged(t *testing.T, printed string, moving bool) string {
 		switch {
 		case c.prefix == "cost " && !found:
 			line, c.as = "No source states a price", ""
-		case !found || c.prefix == "over time " && !moving:
+		case !found || c.prefix == "over time " && !moving || strings.HasPrefix(line, "met from"):
 			continue
 		case c.prefix == "SLO " && strings.HasPrefix(line, "value "):
 			line = galleryRules(lines)
