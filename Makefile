@@ -17,7 +17,7 @@ COUNT     ?= 1
 # Measurements are not part of the repository: they lie in groundtruth/ of this folder.
 DECODESIM_SHARED ?= ../shared
 TRUTH    := $(DECODESIM_SHARED)/groundtruth
-FITTED   := A_aic_silicon.csv A3_gptoss120b_h200_vllm022.csv C_vllm_blis_experiments.csv D_runs.jsonl F_splitwise_perf.csv H_steps.csv
+FITTED   := A_aic_silicon.csv A3_gptoss120b_h200_vllm022.csv C_vllm_blis_experiments.csv D_runs.jsonl F_splitwise_perf.csv G_published_results.csv H_steps.csv
 UNFITTED := B_vllm_h100_inferenceperf.csv E_token_position_h200.csv
 FIGURES  := G_published_results.csv
 LOGS     := H_steps.csv H_comm.csv H_moe.csv H_mla.csv H_serving.csv

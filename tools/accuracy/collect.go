@@ -27,7 +27,7 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	if err != nil {
 		return nil, err
 	}
-	if err := scored.predict(ctx, sets, a); err != nil {
+	if err := scored.predict(ctx, c, sets, a); err != nil {
 		return nil, err
 	}
 	a.Replays, err = replays(ctx, a.HeldOut, sets, files)
@@ -60,6 +60,9 @@ func excluded(files []*measured.File, skipped []string) []page.Excluded {
 			next++
 			if reason == "" {
 				continue
+			}
+			if catalog.Published(&f.Runs[i].Labels) {
+				reason = "published figures of other kinds, of quality B and C, or not modelled: listed above"
 			}
 			all = countExcluded(all, page.DataSet(&f.Runs[i].Labels), reason)
 		}
@@ -99,7 +102,7 @@ func sortedExcluded(all []page.Excluded) []page.Excluded {
 }
 
 // notFittedTo returns the runs that can be simulated and are kept from every fit: those of files given for that, and
-// those whose labels are too poor.
+// those whose labels are too poor, apart from published figures, which are scored by themselves.
 func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 	var runs []measured.Run
 	for _, f := range unfitted {
@@ -107,7 +110,8 @@ func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 	}
 	for _, f := range files {
 		for i := range f.Runs {
-			if run := &f.Runs[i]; run.Skip == "" && catalog.Unfittable(&run.Labels) != "" {
+			run := &f.Runs[i]
+			if run.Skip == "" && catalog.Unfittable(&run.Labels) != "" && !catalog.Published(&run.Labels) {
 				runs = append(runs, *run)
 			}
 		}

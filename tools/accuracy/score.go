@@ -23,10 +23,11 @@ func readScored(published, logs []string) (s scoredFiles, err error) {
 }
 
 // predict scores them under the fit for the page.
-func (s *scoredFiles) predict(ctx context.Context, sets catalog.Sets, a *page.Accuracy) error {
-	scored := func(files []*measured.File) (all []*validation.Validation, err error) {
+func (s *scoredFiles) predict(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, a *page.Accuracy) error {
+	type predict = func(context.Context, []measured.Run) ([]validation.Prediction, error)
+	scored := func(files []*measured.File, by predict) (all []*validation.Validation, err error) {
 		for _, f := range files {
-			predictions, err := sets.Predict(ctx, f.Runs)
+			predictions, err := by(ctx, f.Runs)
 			if err != nil {
 				return nil, err
 			}
@@ -34,13 +35,13 @@ func (s *scoredFiles) predict(ctx context.Context, sets catalog.Sets, a *page.Ac
 		}
 		return all, nil
 	}
-	published, err := scored(s.published)
+	published, err := scored(s.published, c.PredictPublished)
 	if err != nil {
 		return err
 	}
 	if len(published) > 0 {
 		a.Published = published[0]
 	}
-	a.Logs, err = scored(s.logs)
+	a.Logs, err = scored(s.logs, sets.Predict)
 	return err
 }

@@ -35,6 +35,9 @@ const (
 
 var kinds = []string{offline, server, oneStream, decodeStep, prefill, collective, kernel}
 
+// Kinds returns those that a run of such a table may have.
+func Kinds() []string { return append(slices.Clone(kinds), speedup) }
+
 // row is one line of the table while it is read.
 type row struct {
 	*datafile.Record

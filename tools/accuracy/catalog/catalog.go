@@ -49,6 +49,9 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 	steps := sampleSteps(runs)
 	for i := range runs {
 		runs[i].Skip = cmp.Or(runs[i].Skip, Unfittable(&runs[i].Labels))
+		if Published(&runs[i].Labels) {
+			runs[i] = measured.Fittable(runs[i : i+1])[0]
+		}
 	}
 	prior, err := catalog.EfficienciesOf("prior")
 	if err != nil {
@@ -57,7 +60,12 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 	known := releasesOf(runs)
 	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: known.levels, Prior: &prior.Default,
 		Choose: choose, Stiffness: catalogStiffness, Stiffer: stiffer(), Even: true,
-		Weigh: steps.weigh}
+		Weigh: func(r *measured.Run) float64 {
+			if Published(&r.Labels) {
+				return PublishedWeight
+			}
+			return steps.weigh(r)
+		}}
 	change(&p)
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
@@ -88,6 +96,9 @@ func Unfittable(l *measured.Labels) string {
 	if l.Quality != "" && l.Quality != "A" && l.Engine != measured.EagerStack {
 		return "quality " + l.Quality + ": not fitted to"
 	}
+	if Published(l) && l.Kind != throughputOfLists {
+		return "a published figure other than the throughput of a list of requests"
+	}
 	return ""
 }
 
@@ -109,14 +120,14 @@ func modelGroup(engine, model, precision string) string {
 	return engine + " " + model + " " + precision
 }
 
-// groups names those of a GPU under an engine. The stacks of 2023 are an era of their own: their host decides every
-// step, which says nothing of the host of any other.
+// groups names those of a GPU under an engine; a rack's GPU is that of a host with the same chip. The stacks of 2023
+// are an era of their own: their host decides every step, which says nothing of the host of any other.
 func groups(engine, gpu string) []string {
 	era := today
 	if engine == measured.EagerStack {
 		era = engine
 	}
-	return []string{era, engine, kin(engine, cmp.Or(catalog.Family(gpu), gpu)), engine + " " + gpu}
+	return []string{era, engine, kin(engine, cmp.Or(catalog.Family(gpu), gpu)), engine + " " + catalog.Chip(gpu)}
 }
 
 // kin names the group of the GPUs of a family under an engine. A card without links has no kin but itself.
@@ -240,25 +251,31 @@ func (c *Catalog) entry(engine string, groups []string, of func(*measured.Labels
 	return e
 }
 
-// source says what an entry was fitted to and how well it fits.
+// source says what an entry was fitted to and how well it fits: by TPOT, or throughput where that is all there is.
 func (c *Catalog) source(of func(*measured.Labels) bool) string {
-	var runs, percents = 0, []float64{}
+	runs, percents := 0, map[string][]float64{}
 	deployments, sources := []string{}, []string{}
 	for _, r := range c.Runs {
 		if l := &r.Run.Labels; of(l) {
 			runs++
 			deployments, sources = append(deployments, l.Deployment()), append(sources, l.Source)
 			for j, d := range c.Residuals(r) {
-				if r.Values[j].Value.Metric == measured.TPOT {
-					percents = append(percents, 100*math.Expm1(d))
-				}
+				name := validation.MetricName(r.Values[j].Value.Metric.String())
+				percents[name] = append(percents[name], 100*math.Expm1(d))
 			}
 		}
 	}
-	errors := validation.ErrorsOf(percents)
-	return fmt.Sprintf("decodesim calibrate: %d runs of %d deployments (%s); TPOT in sample within %.1f %% in the "+
-		"median, %.0f %% nine times in ten",
-		runs, len(distinct(deployments)), strings.Join(distinct(sources), ", "), errors.MedianPct, errors.P90Pct)
+	s := fmt.Sprintf("decodesim calibrate: %d runs of %d deployments (%s)",
+		runs, len(distinct(deployments)), strings.Join(distinct(sources), ", "))
+	for _, m := range []measured.Metric{measured.TPOT, measured.OutputPerS, measured.E2E} {
+		name := validation.MetricName(m.String())
+		if of := percents[name]; len(of) > 0 {
+			errors := validation.ErrorsOf(of)
+			return s + fmt.Sprintf("; %s in sample within %.1f %% in the median, %.0f %% nine times in ten",
+				name, errors.MedianPct, errors.P90Pct)
+		}
+	}
+	return s
 }
 
 func distinct(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }

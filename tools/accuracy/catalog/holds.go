@@ -38,7 +38,7 @@ const (
 // CalibrationPoints of its own.
 func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 	deployment := func(r *calibration.Run) string { return r.Run.Labels.Deployment() }
-	gpu := func(r *calibration.Run) string { return r.Run.Labels.GPU }
+	gpu := func(r *calibration.Run) string { return catalog.Chip(r.Run.Labels.GPU) }
 	model := func(r *calibration.Run) string { return names.ShapeOf(r.Run.Labels.Model) }
 	byDeployment := c.Without(deployment)
 	points, err := c.points(ctx, byDeployment)

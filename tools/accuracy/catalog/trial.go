@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/freeze"
@@ -39,7 +40,7 @@ func Trial(ctx context.Context, w io.Writer, files []*measured.File, unfitted []
 	}
 	store.Start = c.Ended()
 	fmt.Fprintf(w, "%d runs fitted to in %.0f s\n", len(c.Runs), time.Since(start).Seconds())
-	gpu := func(r *calibration.Run) string { return r.Run.Labels.GPU }
+	gpu := func(r *calibration.Run) string { return catalog.Chip(r.Run.Labels.GPU) }
 	model := func(r *calibration.Run) string { return names.ShapeOf(r.Run.Labels.Model) }
 	columns := [][]calibration.Residual{c.InSampleResiduals(), c.LeaveOut(tenth), c.LeaveOut(gpu), c.LeaveOut(model)}
 	fmt.Fprintf(w, "folds after %.0f s\n", time.Since(start).Seconds())

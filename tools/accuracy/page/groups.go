@@ -147,9 +147,9 @@ func causes() []string {
 			"than others of the same server, and the script that started it says 20 but not for which loads. Under SGLang on " +
 			"B200, TTFT jumps between 8 and 16 clients by some ten steps, and no argument that is known tells why. Neither is " +
 			"modelled.",
-		"**Attention data parallelism.** A replica is scheduled and priced as if its ranks shared every prompt evenly. In " +
-			"the rows of TensorRT-LLM that have several ranks a prompt runs on one of them: TTFT is two to three times as " +
-			"long as predicted.",
+		"**Attention data parallelism.** In the rows of TensorRT-LLM that have several ranks TTFT is up to three times as " +
+			"long as predicted. It can hold prompts back until every rank has one, or for so many steps " +
+			"(attention_dp_config); no row says whether it did, and it is not modelled.",
 		"**DeepSeek-R1.** Of all models its deployments differ most from one another: under TensorRT-LLM on eight B200 in " +
 			"fp8 a token takes a third longer with experts apart than without, which is mostly the release (1.1 and 1.2); " +
 			"under SGLang in fp8 a prompt of 8192 tokens takes 3.2 s on four B300 and 0.6 s on four B200, with four " +

@@ -130,13 +130,16 @@ func (a *Accuracy) headline(m *markdown) {
 			rows = append(rows, a.headlineRow(r.name, validation.MetricName(metric.String()), allOf(r.keep, leads(metric))))
 		}
 	}
+	rows = append(rows, a.headlineRow("G, lists of requests", "output tokens/s",
+		allOf(ofData("G"), leads(measured.OutputPerS))))
 	for _, kind := range []string{"decode step", "mixed step", "prefill step"} {
 		rows = append(rows, a.headlineRow("H, single steps", kind, allOf(ofData("H"), ofKind(kind))))
 	}
 	m.table(2, rows)
 	m.para("H is the steps of the sample that is fitted to; errors of all that are in the logs are below. C counts " +
 		"stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that " +
-		"prefills a batch, its TPOT a step that decodes one.")
+		"prefills a batch, its TPOT a step that decodes one. G is the published throughputs that are fitted to; errors of " +
+		"all published figures are below.")
 }
 
 func (a *Accuracy) headlineRow(name, metric string, keep cut) []string {

@@ -34,11 +34,12 @@ func (a *Accuracy) how(m *markdown) {
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. Of a log of steps, which nearly all are decodes of a "+
 		"few shapes, the fit sees %d of each kind and deployment, evenly spaced, which together weigh as %d runs do; not "+
-		"those faster than the data sheet allows. A penalty of the squared logarithm of each scaling, "+
+		"those faster than the data sheet allows. A published figure weighs %s of a run, for it is one number of a server "+
+		"whose limits are not stated. A penalty of the squared logarithm of each scaling, "+
 		"over the squared σ of the table, times %s, holds it to one, that of a model %s times as much; for a user's own "+
 		"deployment times %s.",
 		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), catalog.StepsPerKind,
-		catalog.RunsPerKind, text.Short(k.Stiffness),
+		catalog.RunsPerKind, text.Short(catalog.PublishedWeight), text.Short(k.Stiffness),
 		text.Short(slices.Max(append([]float64{1}, k.Stiffer...))), text.Short(k.OwnStiffness))
 	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors " +
 		"on deployments left out; a tenth or three tenths of the first change none by more than a point. So was the form, " +
@@ -48,10 +49,14 @@ func (a *Accuracy) how(m *markdown) {
 		"that releases of TensorRT-LLM have constants of their own (of its deployments left out, TPOT from 7.6 to 7.2 %%; " +
 		"of separate pools, which are not fitted to, from 12.8 to 9.8 %%) and those of vLLM have not (of its deployments " +
 		"left out, TPOT would go from 6.2 to 5.2 %%, but of GPUs from 9.9 to 10.6 %% and of models from 6.8 to 7.3 %%), " +
-		"and that TTFT does not weigh twice as much (16.4 %% of TTFT for 0.3 points of TPOT). " +
+		"and that TTFT does not weigh twice as much (0.3 points of TTFT for 0.2 of TPOT). So was that published " +
+		"throughputs are fitted to, and how much they weigh (errors of deployments left out went from 12.8 to 10.3 %%, " +
+		"of TTFT " +
+		"on GPUs and models left out by 1.5 points, and TPOT on them rose by half a point), and that a GB200 is a B200 in " +
+		"the fit (of separate pools TPOT would go from 9.6 to 11.3 %%). " +
 		"Exclusions were listed before residuals were looked at.")
 	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new "+
-		"simulation. Newton's method (gonum/optimize) finds the minimum; the runs are simulated again under it, %d rounds "+
+		"simulation. Newton's method finds the minimum; the runs are simulated again under it, %d rounds "+
 		"in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the whole fit, "+
 		"weights of the left-out runs set to zero; the predictions on this page are then new simulations under it.", k.Rounds)
 	rows := [][]string{{"constant", "prior", "σ of its logarithm", "least", "most"}}

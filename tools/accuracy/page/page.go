@@ -87,6 +87,9 @@ func DataSet(l *measured.Labels) string {
 	case "steps, one rank", "steps, one of several ranks":
 		return "H"
 	}
+	if catalog.Published(l) {
+		return "G"
+	}
 	return "other"
 }
 

@@ -18,9 +18,12 @@ func (a *Accuracy) published(m *markdown) {
 		return
 	}
 	m.heading(2, "Published figures")
-	m.para("Data G: tables and pages beyond those of A, a value a row. Nothing is fitted to any of them. %s of %s rows "+
-		"are predicted. Rows of quality C (secondary, read off a figure, or flagged) are left out of the table. A list is "+
-		"simulated with its finite number of requests, for filling and draining the batch is in what was measured; a "+
+	m.para("Data G: tables and pages beyond those of A, a value a row. Fitted to are throughputs of lists of requests, "+
+		"of quality A and on one replica without pipeline stages; each is predicted here without its deployment in the "+
+		"fit. All others, servers and single steps among them, are predicted by what is built in. "+
+		"%s of %s rows are predicted. Rows of quality C (secondary, read off a figure, or flagged) are left out of the "+
+		"table. A list is simulated with its finite number of requests, for filling and draining the batch is in "+
+		"what was measured; a "+
 		"system of more than eight replicas with eight of them; what counts per GPU is divided by the GPUs. What summaries "+
 		"of MLPerf leave out (how GPUs are divided, the type that weights ran in) is taken from those that state it, and "+
 		"prompts as the mean of the dataset as we remember it. Its servers run close to what they bear, "+
