@@ -55,6 +55,9 @@ func (n *naive) single(in *naiveInstance) bool {
 			known++
 		}
 	}
+	if n.loads {
+		known += len(in.inbound) + len(in.reserved())
+	}
 	return known <= 1
 }
 

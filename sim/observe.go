@@ -69,8 +69,15 @@ func (in *Instance) Waiting(i int) *Request {
 	return in.queue.waiting(i)
 }
 
-// Visible returns how many requests wait that the scheduler sees, up to a number.
-func (in *Instance) Visible(most int) int { return in.queue.countVisible(most) }
+// Visible returns how many requests wait that the scheduler sees, up to a number. Those whose caches a KV connector is
+// to load, or has loaded, wait in the same queue.
+func (in *Instance) Visible(most int) int {
+	n := in.queue.countVisible(most)
+	if t := &in.transfers; in.pool.ConnectorLoads {
+		n += len(t.awaiting) + t.admissible()
+	}
+	return min(n, most)
+}
 
 // Arrange gives the first requests of a queue without an Order another order, for good: the i-th is then the one that
 // Waiting(order[i]) returned.
