@@ -114,7 +114,11 @@ func (w *Workload) SetReplay(file string) {
 		c.PromptTokens, c.OutputTokens, c.MaxTokens = nil, nil, 0
 		c.ReasoningTokens = nil
 	}
-	*w = Workload{Trace: &Trace{File: file, Speed: 1}, Classes: classes}
+	adapters := w.Adapters
+	if adapters != nil { // the trace names them
+		adapters = &Adapters{Count: adapters.Count, Rank: adapters.Rank}
+	}
+	*w = Workload{Trace: &Trace{File: file, Speed: 1}, Classes: classes, Adapters: adapters}
 }
 
 func (w *Workload) patience() requests.Patience {

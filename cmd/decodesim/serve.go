@@ -170,6 +170,7 @@ func (f *serveFlags) config(b *build.Built, local bool) openai.Config {
 		c.Model = c.Root
 	}
 	for _, p := range b.Config.Pools {
+		c.Adapters = len(p.Adapters.Copies)
 		c.Longest = min(c.Longest, p.MaxModelLen)
 	}
 	return c

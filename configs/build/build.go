@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/decodesim/decodesim/configs"
@@ -71,9 +72,11 @@ func NewUntil(ctx context.Context, s *configs.Scenario) (*Built, error) {
 // NewLive is New of a deployment that is sent its requests from elsewhere: what they share is a tree that is empty yet,
 // and nothing ends the run.
 func NewLive(s *configs.Scenario) (*Built, error) {
-	if s.Workload.Adapted() {
-		return nil, s.Errorf("workload.adapters", "requests that come from elsewhere have no LoRA adapters here; "+
-			"expected none, in the workload and its classes")
+	for i := range s.Workload.Classes {
+		if s.Workload.Classes[i].Adapters != nil {
+			return nil, s.Errorf(fmt.Sprintf("workload.classes[%d].adapters", i), "requests that come from elsewhere name "+
+				"their adapters, whatever their class; expected workload.adapters alone")
+		}
 	}
 	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) }, nil)
 	if err == nil {

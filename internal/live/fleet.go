@@ -64,7 +64,7 @@ func New(b *build.Built, o Options) (*Fleet, error) {
 	}
 	f.delays.egress = b.Config.Egress
 	if o.Trace != nil {
-		f.record = newRecording(o.Trace, b.Config.Contents)
+		f.record = newRecording(o.Trace, b.Config.Contents, b.Config.Pools[0].Adapters.Slots > 0)
 	}
 	b.Scenario.Workload.WarmupS, b.Warmup = 0, 0
 	f.run, err = run.Begin(b, run.Options{Version: o.Version, Rows: o.Rows, Timeline: true}, f.adapt)
@@ -134,7 +134,8 @@ func (f *Fleet) admit(at sim.Time, a *Ask) {
 	f.sent++
 	f.sampler.Draw(&r)
 	r.Arrival, r.Prompt, r.MaxOutput = at, a.Prompt.Tokens, a.Limit
-	r.Session, r.Content, r.OutputContent = a.Session, f.prompts.node(&a.Prompt), 0
+	r.Session, r.Content, r.OutputContent = a.Session, f.prompts.node(&a.Prompt, a.Adapter), 0
+	r.Adapter = a.Adapter
 	if a.Exact {
 		r.Output = a.Limit
 	}

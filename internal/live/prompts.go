@@ -91,7 +91,7 @@ type prompts struct {
 	Unnamed int64 // blocks beyond blocksMax, which no later prompt finds again
 }
 
-// link is a block behind another.
+// link is a block behind another, or the first of an adapter, which is behind the adapter's number below 0.
 type link struct {
 	before int32
 	hash   uint64
@@ -104,10 +104,14 @@ func newPrompts(tree *sim.Contents) *prompts {
 	return &prompts{tree: tree, known: map[link]int32{}}
 }
 
-// node returns where in the tree the full blocks of p end.
-func (x *prompts) node(p *Prompt) (node int32) {
+// node returns where in the tree the full blocks of p end. Those of an adapter are a tree of their own, as vLLM names
+// blocks by the adapter, too.
+func (x *prompts) node(p *Prompt, adapter uint16) (node int32) {
 	for i, hash := range p.Blocks {
 		l := link{node, hash}
+		if i == 0 {
+			l.before = -int32(adapter)
+		}
 		next, ok := x.known[l]
 		if !ok {
 			if len(x.known) == blocksMax {

@@ -14,6 +14,7 @@ import (
 type recording struct {
 	w        *bufio.Writer
 	tree     *sim.Contents
+	adapted  bool       // requests may have LoRA adapters
 	requests []recorded // from number base on
 	head     int
 	base     int32
@@ -28,16 +29,17 @@ type recorded struct {
 	cancelled             sim.Duration // after its arrival; 0: it was not
 	prompt, output, limit int32
 	content               int32
+	adapter               uint16
 	ended                 bool
 }
 
-func newRecording(w io.Writer, tree *sim.Contents) *recording {
-	return &recording{w: bufio.NewWriterSize(w, 1<<16), tree: tree}
+func newRecording(w io.Writer, tree *sim.Contents, adapted bool) *recording {
+	return &recording{w: bufio.NewWriterSize(w, 1<<16), tree: tree, adapted: adapted}
 }
 
 func (x *recording) arrive(r *sim.Request) {
 	x.requests = append(x.requests, recorded{
-		arrival: r.Arrival, prompt: r.Prompt, output: r.Output, limit: r.MaxOutput, content: r.Content,
+		arrival: r.Arrival, prompt: r.Prompt, output: r.Output, limit: r.MaxOutput, content: r.Content, adapter: r.Adapter,
 	})
 }
 
@@ -69,6 +71,9 @@ func (x *recording) write(r *recorded) {
 	b = strconv.AppendInt(append(b, `,"output_tokens":`...), int64(r.output), 10)
 	b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(r.limit), 10)
 	b = appendSeconds(append(b, `,"cancelled_after_s":`...), r.cancelled)
+	if x.adapted {
+		b = strconv.AppendInt(append(b, `,"adapter_id":`...), int64(r.adapter), 10)
+	}
 	b = append(b, `,"block16_ids":[`...)
 	x.path = x.path[:0]
 	for n := r.content; n != 0; n = x.tree.Parent(n) {

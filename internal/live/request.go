@@ -9,11 +9,12 @@ import (
 // Ask is what a client asks for.
 type Ask struct {
 	Prompt  Prompt
-	Limit   int32 // max_tokens: the output has no more
-	Least   int32 // min_tokens: and no fewer
-	Exact   bool  // ignore_eos: the output has exactly Limit tokens
-	Session int32 // for routers; 0: none
-	Replica int   // of the first pool, that it is pinned to; negative: the router picks one
+	Limit   int32  // max_tokens: the output has no more
+	Least   int32  // min_tokens: and no fewer
+	Exact   bool   // ignore_eos: the output has exactly Limit tokens
+	Session int32  // for routers; 0: none
+	Adapter uint16 // LoRA adapter that it has, from 1 on; 0: the model itself
+	Replica int    // of the first pool, that it is pinned to; negative: the router picks one
 	Samples *Samples
 	Answer  *Answer
 }

@@ -203,7 +203,7 @@ func window(name string, o *metrics.OverTime, value func(*metrics.WindowResult) 
 		w := &o.Windows[i]
 		if y, ok := value(w); ok {
 			c.X, c.Y = append(c.X, w.FromS), append(c.Y, y)
-		} else if n := len(c.Y); n > 0 && !math.IsNaN(c.Y[n-1]) {
+		} else if len(c.Y) > 0 {
 			end(w.FromS)
 			c.X, c.Y = append(c.X, w.FromS), append(c.Y, math.NaN())
 		}

@@ -17,10 +17,10 @@ func TestAWindowWithoutAValueIsAGap(t *testing.T) {
 			TTFT: metrics.WindowLatency{P99: y, N: int64(max(0, y))}})
 	}
 	c := p99ByWindow("chat", o, ttftOf)
-	require.Equal(t, []float64{1, 2, 3, 3, 5, 6}, []float64(c.X))
-	require.True(t, math.IsNaN(c.Y[3]))
-	c.Y[3] = 0
-	require.Equal(t, []float64{5, 6, 6, 0, 7, 7}, []float64(c.Y))
+	require.Equal(t, []float64{1, 2, 3, 3, 4, 5, 6}, []float64(c.X))
+	require.True(t, math.IsNaN(c.Y[3]) && math.IsNaN(c.Y[4]), "in every window, for curves share their instants")
+	c.Y[3], c.Y[4] = 0, 0
+	require.Equal(t, []float64{5, 6, 6, 0, 0, 7, 7}, []float64(c.Y))
 
 	o.Windows = o.Windows[:4]
 	c = p99ByWindow("chat", o, ttftOf)

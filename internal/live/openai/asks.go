@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -11,6 +12,7 @@ import (
 type job struct {
 	chat    bool
 	model   string
+	adapter uint16
 	stream  bool
 	usage   bool // at the end of a stream
 	running bool // with each chunk of it
@@ -28,10 +30,11 @@ const defaultMaxTokens = 16
 
 // jobOf returns what a request asks for.
 func (s *Server) jobOf(b *body, chat bool, session int32, replica int) (*job, *failure) {
-	if b.Model != "" && b.Model != s.model {
+	adapter, ok := s.adapterOf(b.Model)
+	if !ok {
 		return nil, &failure{http.StatusNotFound, "NotFoundError", "The model `" + b.Model + "` does not exist.", "model"}
 	}
-	j := &job{chat: chat, model: s.model, stream: b.Stream, replica: replica}
+	j := &job{chat: chat, model: cmp.Or(b.Model, s.model), adapter: adapter, stream: b.Stream, replica: replica}
 	if o := b.StreamOptions; o != nil {
 		if !b.Stream {
 			return nil, bad("stream_options", "Stream options can only be defined when `stream=True`.")
@@ -76,7 +79,7 @@ func (s *Server) fill(j *job, b *body, session int32, replica int) *failure {
 			a.Final = !j.stream
 			j.answers, j.limit = append(j.answers, a), append(j.limit, limit)
 			j.asks = append(j.asks, live.Ask{Prompt: j.prompts[i], Limit: limit, Least: int32(b.MinTokens),
-				Exact: b.IgnoreEOS, Session: session, Replica: replica, Samples: samples, Answer: a})
+				Exact: b.IgnoreEOS, Session: session, Adapter: j.adapter, Replica: replica, Samples: samples, Answer: a})
 		}
 	}
 	return nil

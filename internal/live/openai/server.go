@@ -8,6 +8,8 @@ import (
 	"hash/fnv"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,33 +21,36 @@ import (
 
 // Config says how a fleet is served.
 type Config struct {
-	Model   string // by which clients ask for it
-	Root    string // what it is
-	Longest int32  // tokens of a prompt and its answer
-	Version string
-	Key     string // the token that clients must have; empty: none
-	Local   bool   // it is only for this machine
-	Bytes   int    // of text that are a token
-	Limits  Limits
+	Model string // by which clients ask for it
+	// Adapters is how many LoRA adapters there are, which clients ask for by the names adapter-1 and so on
+	Adapters int
+	Root     string // what it is
+	Longest  int32  // tokens of a prompt and its answer
+	Version  string
+	Key      string // the token that clients must have; empty: none
+	Local    bool   // it is only for this machine
+	Bytes    int    // of text that are a token
+	Limits   Limits
 }
 
 // Server serves a fleet.
 type Server struct {
 	model, root, version string
 
-	longest int32
-	limits  Limits
-	loop    *live.Loop
-	clock   *live.Clock
-	reader  *live.Reader
-	guard   *guard
-	written delays
-	writers writers
-	prefix  string // of the ids of this server's answers
-	number  atomic.Uint64
-	since   time.Time
-	ending  atomic.Bool
-	refused refusals
+	adapters int
+	longest  int32
+	limits   Limits
+	loop     *live.Loop
+	clock    *live.Clock
+	reader   *live.Reader
+	guard    *guard
+	written  delays
+	writers  writers
+	prefix   string // of the ids of this server's answers
+	number   atomic.Uint64
+	since    time.Time
+	ending   atomic.Bool
+	refused  refusals
 }
 
 // New returns the server of a fleet that loop keeps at the time of clock.
@@ -53,7 +58,8 @@ func New(l *live.Loop, clock *live.Clock, c Config) *Server {
 	var id [6]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	s := &Server{
-		model: c.Model, root: c.Root, version: c.Version, longest: c.Longest, limits: c.Limits, loop: l, clock: clock,
+		model: c.Model, root: c.Root, version: c.Version, longest: c.Longest, adapters: c.Adapters,
+		limits: c.Limits, loop: l, clock: clock,
 		reader: live.NewReader(c.Bytes), guard: newGuard(c.Key, c.Local, c.Limits), prefix: hex.EncodeToString(id[:]),
 		since: time.Now(),
 	}
@@ -176,10 +182,32 @@ func session(r *http.Request, b *body) int32 {
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, map[string]any{"object": "list", "data": []any{map[string]any{
+	list := []any{map[string]any{
 		"id": s.model, "object": "model", "created": s.since.Unix(), "owned_by": "decodesim", "root": s.root,
 		"parent": nil, "max_model_len": s.longest,
-	}}})
+	}}
+	for i := range s.adapters {
+		name := adapterPrefix + strconv.Itoa(i+1)
+		list = append(list, map[string]any{"id": name, "object": "model", "created": s.since.Unix(),
+			"owned_by": "decodesim", "root": name, "parent": s.model, "max_model_len": nil})
+	}
+	writeJSON(w, map[string]any{"object": "list", "data": list})
+}
+
+// adapterPrefix begins the names of adapters, which end in their numbers.
+const adapterPrefix = "adapter-"
+
+// adapterOf returns the adapter that a model of a request is, as vLLM takes those names; 0: the model itself.
+func (s *Server) adapterOf(model string) (adapter uint16, ok bool) {
+	if model == "" || model == s.model {
+		return 0, true
+	}
+	text, found := strings.CutPrefix(model, adapterPrefix)
+	n, err := strconv.ParseUint(text, 10, 16)
+	if !found || err != nil || n < 1 || int(n) > s.adapters || text != strconv.FormatUint(n, 10) {
+		return 0, false
+	}
+	return uint16(n), true
 }
 
 // health says whether a request would be served.

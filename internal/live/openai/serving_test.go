@@ -224,3 +224,36 @@ func TestADrainEndsWhatIsUnderWay(t *testing.T) {
 	status, _ = x.get("/health")
 	require.Equal(t, 503, status)
 }
+
+// TestAnAdapterIsAModel: clients ask for adapters by the names that the list of models has, and no other finds what one
+// has cached.
+func TestAnAdapterIsAModel(t *testing.T) {
+	x := serve(t, func(c *Config) { c.Adapters = 2 }, "pools.0.enable_lora=true", "pools.0.max_loras=2",
+		"pools.0.max_cpu_loras=2", "pools.0.replicas=1", "workload.adapters.count=2")
+	_, text := x.get("/v1/models")
+	for _, want := range []string{`"id":"m"`, `"id":"adapter-1"`, `"id":"adapter-2"`, `"parent":"m"`} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "adapter-3")
+	prompt := strings.Repeat("the same words ", 40)
+	ask := func(model string) (int, string) {
+		return x.post("/v1/completions", `{"model": "`+model+`", "max_tokens": 2, "ignore_eos": true, "prompt": "`+prompt+`"}`)
+	}
+	cached := func(model string) bool {
+		status, text := ask(model)
+		require.Equal(t, 200, status, text)
+		require.Contains(t, text, `"model":"`+model+`"`)
+		return !strings.Contains(text, `"cached_tokens":0`) && strings.Contains(text, `"cached_tokens"`)
+	}
+	first := cached("adapter-1")
+	require.False(t, first)
+	again := cached("adapter-1")
+	require.False(t, cached("adapter-2"), "of another adapter")
+	require.False(t, cached("m"), "of the model itself")
+	require.True(t, again)
+	for _, model := range []string{"adapter-3", "adapter-0", "adapter-01", "adapter-", "adapter", "adapter-99999", "n"} {
+		status, text := ask(model)
+		require.Equal(t, 404, status)
+		require.Contains(t, text, "The model `"+model+"` does not exist.")
+	}
+}
