@@ -242,7 +242,7 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 		"chat.yaml big.yaml --with a=b":      "compare: 2 scenarios with --with; expected one scenario",
 		"chat.yaml --engines a,b --with a=b": "compare: both --engines and --with; expected only one of them",
 		"chat.yaml chat.yaml --seeds 0":      "--seeds 0: expected 1 to 1000",
-		"chat.yaml chat.yaml --seeds many":   `--seeds "many": expected a whole number of at most`,
+		"chat.yaml chat.yaml --seeds many":   `--seeds "many": expected a whole number; see decodesim compare --help`,
 		"trace.yaml trace.yaml --seeds 2": "--seeds 2: the requests of trace.yaml come from a trace, and " +
 			"are the same under every seed; expected 1",
 		"chat.yaml chat.yaml --out chat.yaml":           `output "chat.yaml" is a file, want a directory`,

@@ -228,7 +228,11 @@ func badFlag(c *cobra.Command, err error) error {
 	case "uint64":
 		want = fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64))
 	case "int":
-		want = fmt.Sprintf("a whole number of at most %d", math.MaxInt)
+		want = "a whole number"
+	case "float64":
+		want = "a number"
+	case "duration":
+		want = "a time such as 90s or 5m"
 	case "bool":
 		want = "true or false"
 	}

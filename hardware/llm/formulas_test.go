@@ -88,6 +88,31 @@ func TestTheLastAttentionIsToTheWholeContextIfAnyIs(t *testing.T) {
 	m.Layers[0].FFN = FFN{Width: 5, Experts: 8, ExpertWidth: 16, TopK: 2, SharedWidth: 7}
 	last, _ := m.LastAttention()
 	assert.Equal(t, FFN{Width: 5 + 2*16 + 7}, last.FFN)
+	m.Layers[0].FFN = FFN{Experts: 1, ExpertWidth: 16, TopK: 1}
+	last, _ = m.LastAttention()
+	assert.Equal(t, FFN{Width: 16}, last.FFN, "a single expert is what a token reads")
+}
+
+// TestANetworkIsTwoMatricesOrThree, with a bias for each.
+func TestANetworkIsTwoMatricesOrThree(t *testing.T) {
+	for f, params := range map[FFN]int64{
+		{Width: 7}: 3 * 11 * 7, {Width: 7, Bias: true}: 3*11*7 + 2*7 + 11,
+		{Width: 7, Plain: true}: 2 * 11 * 7, {Width: 7, Plain: true, Bias: true}: 2*11*7 + 7 + 11,
+	} {
+		var c Counts
+		f.addParams(11, &c)
+		assert.Equal(t, Counts{DenseFFN: params}, c)
+	}
+}
+
+// TestAViewReadsNoMoreThanItsWindow: chunks begin anew at its multiples, and without a window all is read.
+func TestAViewReadsNoMoreThanItsWindow(t *testing.T) {
+	for v, want := range map[View][3]int{
+		{Ratio: 1}: {8, 9, 17}, {Ratio: 1, Chunked: true}: {8, 9, 17}, {Ratio: 4}: {2, 2, 4},
+		{Ratio: 1, Window: 8}: {8, 8, 8}, {Ratio: 1, Window: 8, Chunked: true}: {8, 1, 1},
+	} {
+		assert.Equal(t, want, [3]int{v.Entries(8), v.Entries(9), v.Entries(17)}, v)
+	}
 }
 
 // TestKindsOfAttention, and a latent of one element is one.
@@ -123,4 +148,47 @@ func TestAnIndexOfEntriesReachesNoFartherThanTheContext(t *testing.T) {
 	assert.ErrorContains(t, m.Validate(), "index top-k is 268435457; want 1 to 268435456")
 	index.TopK, index.Pool = 1, 1
 	assert.ErrorContains(t, m.Validate(), "index keys pool 1 tokens beside compressed entries")
+}
+
+// TestAModelIsTheSumOfItsParts: experts with shared ones and their gate, a recurrence, a merge of two vectors and
+// untied tables, each by its own formula.
+func TestAModelIsTheSumOfItsParts(t *testing.T) {
+	m := mixture()
+	m.Merge = 2
+	m.Layers[0].FFN.SharedWidth, m.Layers[0].FFN.SharedGate = 10, true
+	m.Layers = append(m.Layers, recurrent().Layers[0])
+	recurrence := m.Layers[1].Mixer.Recurrence.params(64)
+	require.Positive(t, recurrence)
+	attention, expert := int64(64*64+2*64*32+64*64), int64(3*64*8)
+	assert.Equal(t, Counts{
+		Embedding: 6400, Head: 6400, Attention: 2 * attention, AttentionReplicated: 2 * 64 * 64, Recurrent: 2 * recurrence,
+		DenseFFN: 2 * 3 * 64 * 96, RoutedExperts: 2 * 4 * expert, Router: 2 * 64 * 4, SharedExperts: 2 * (3*64*10 + 64),
+		Norms: 2*2*64 + 2*2*64 + 64,
+	}, m.Params())
+	assert.Equal(t, m.ParamsTotal()-2*3*expert, m.ActiveAll(), "three of four experts are not used")
+	assert.Equal(t, m.ActiveAll()-6400, m.ActiveNoEmbedding())
+	assert.Equal(t, m.ActiveAll()-2*6400, m.ActiveNoEmbeddingNoHead())
+	before := m.Params()
+	m.Layers[0].FFN.RouterBias, m.Layers[0].FFN.Latent, m.Layers[0].FFN.LatentNorm = true, 16, true
+	after := m.Params()
+	assert.Equal(t, int64(2*4), after[Router]-before[Router], "a bias for each expert of each layer")
+	assert.Equal(t, int64(2*16), after[Norms]-before[Norms])
+	assert.Equal(t, int64(2*2*64*16), after[ExpertProjections], "into the latent and out of it")
+	assert.Equal(t, int64(2*4*3*16*8), after[RoutedExperts])
+	m.Layers[0].FFN.Experts = 1
+	assert.Equal(t, 1, m.Experts())
+}
+
+// TestEntriesOfCachesInBytes: of a latent that is key and value, the rotary part takes two bytes an element and the
+// others one, with eight more for each 512 that are begun. Compressed entries come on top of those of the window.
+func TestEntriesOfCachesInBytes(t *testing.T) {
+	direct := AttentionGroup{Layers: 3, Latent: 512, LatentRank: 512, RopeDim: 64, Direct: true}
+	assert.InDelta(t, 3*(448+2*64+8), direct.EntryBytes(1), 0)
+	assert.InDelta(t, 3*2*512, direct.EntryBytes(2), 0)
+	direct.LatentRank = 512 + 64 + 1
+	assert.InDelta(t, 3*(513+2*64+16), direct.EntryBytes(1), 0)
+	plain := AttentionGroup{Layers: 3, Heads: 8, KVHeads: 2, KeyDim: 16, ValueDim: 16}
+	assert.InDelta(t, 3*2*(2*16+2*16), plain.KVBytesPerToken(2), 0)
+	plain.Ratio = 4
+	assert.InDelta(t, 3*2*(2*16+2*16)*1.25, plain.KVBytesPerToken(2), 0)
 }

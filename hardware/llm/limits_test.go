@@ -41,6 +41,16 @@ func TestBoundsOfShapesBelongToThem(t *testing.T) {
 		a.KVHeads, a.OutputRank, a.OutputGroups = 1, 8, 1
 		return m
 	}
+	ungrouped := func() Model {
+		m := mixture()
+		ffn(&m).Groups, ffn(&m).TopGroups = 0, 0
+		return m
+	}
+	compressed := func() Model {
+		m := small()
+		attention(&m).Window, attention(&m).Compression = 16, Compression{Ratio: 4, Overlap: true}
+		return m
+	}
 	for _, c := range []struct {
 		name      string
 		base      func() Model
@@ -81,6 +91,8 @@ func TestBoundsOfShapesBelongToThem(t *testing.T) {
 		{"FFN width beside experts", mixture, func(m *Model) *int { return &ffn(m).Width }, 0, 1_048_576},
 		{"latent width", mixture, func(m *Model) *int { return &ffn(m).Latent }, 0, 1_048_576},
 		{"experts", mixture, func(m *Model) *int { return &ffn(m).Experts }, 4, 16_384},
+		{"experts without groups", ungrouped, func(m *Model) *int { return &ffn(m).Experts }, 1, 16_384},
+		{"compression ratio", compressed, func(m *Model) *int { return &attention(m).Compression.Ratio }, 1, 65_536},
 		{"expert width", mixture, func(m *Model) *int { return &ffn(m).ExpertWidth }, 1, 1_048_576},
 		{"experts per token", mixture, func(m *Model) *int { return &ffn(m).TopK }, 1, 4},
 		{"shared width", mixture, func(m *Model) *int { return &ffn(m).SharedWidth }, 0, 1_048_576},
@@ -149,5 +161,27 @@ func TestBitsOfWeightsWithTheirScales(t *testing.T) {
 		again, err := sparse.WithSparsity("2:4")
 		require.NoError(t, err)
 		assert.Equal(t, sparse.WeightBytes(), again.WeightBytes(), "pruned once")
+	}
+}
+
+// TestARecurrenceIsOfOneKind, and weights have at least a bit each.
+func TestARecurrenceIsOfOneKind(t *testing.T) {
+	m := recurrent()
+	require.NoError(t, m.Validate())
+	m.Layers[0].Mixer.Recurrence.Mamba2, m.Layers[0].Mixer.Recurrence.GateRank = true, 0
+	require.ErrorContains(t, m.Validate(), "Mamba-2 and KDA")
+	m.Layers[0].Mixer.Recurrence.KDA = false
+	require.NoError(t, m.Validate())
+	for bits, ok := range map[float64]bool{0.99: false, 1: true, 32: true, 32.1: false} {
+		m.Precision.Weights[Attention].Bits = bits
+		assert.Equal(t, ok, m.Validate() == nil, bits)
+	}
+}
+
+// TestMostOfAModelIsItsExperts where it has some, and its dense networks otherwise.
+func TestMostOfAModelIsItsExperts(t *testing.T) {
+	for _, m := range []Model{small(), mixture()} {
+		m.Precision.Weights[DenseFFN].Dtype, m.Precision.Weights[RoutedExperts].Dtype = "fp8", "bf16"
+		assert.Equal(t, map[bool]string{false: "fp8", true: "bf16"}[m.Experts() > 0], m.FFNDtype())
 	}
 }
