@@ -180,7 +180,7 @@ func TestAModelIsTheSumOfItsParts(t *testing.T) {
 }
 
 // TestEntriesOfCachesInBytes: of a latent that is key and value, the rotary part takes two bytes an element and the
-// others one, with eight more for each 512 that are begun. Compressed entries come on top of those of the window.
+// others one, with eight more for each 512 that are begun. Compressed entries come on top of the window.
 func TestEntriesOfCachesInBytes(t *testing.T) {
 	direct := AttentionGroup{Layers: 3, Latent: 512, LatentRank: 512, RopeDim: 64, Direct: true}
 	assert.InDelta(t, 3*(448+2*64+8), direct.EntryBytes(1), 0)

@@ -30,27 +30,34 @@ func recurrent() Model {
 	return m
 }
 
+// grouped is a small model whose heads are projected together.
+func grouped() Model {
+	m := small()
+	a := &m.Layers[0].Mixer.Attention
+	a.KVHeads, a.OutputRank, a.OutputGroups = 1, 8, 1
+	return m
+}
+
+// ungrouped is mixture with its experts in one group.
+func ungrouped() Model {
+	m := mixture()
+	m.Layers[0].FFN.Groups, m.Layers[0].FFN.TopGroups = 0, 0
+	return m
+}
+
+// compressed is a small model that attends to a window and to compressed entries.
+func compressed() Model {
+	m := small()
+	a := &m.Layers[0].Mixer.Attention
+	a.Window, a.Compression = 16, Compression{Ratio: 4, Overlap: true}
+	return m
+}
+
 // TestBoundsOfShapesBelongToThem: the least and the greatest value of each field are accepted, the next ones are not.
 func TestBoundsOfShapesBelongToThem(t *testing.T) {
 	attention := func(m *Model) *SelfAttention { return &m.Layers[0].Mixer.Attention }
 	recurrence := func(m *Model) *Recurrence { return &m.Layers[0].Mixer.Recurrence }
 	ffn := func(m *Model) *FFN { return &m.Layers[0].FFN }
-	grouped := func() Model {
-		m := small()
-		a := attention(&m)
-		a.KVHeads, a.OutputRank, a.OutputGroups = 1, 8, 1
-		return m
-	}
-	ungrouped := func() Model {
-		m := mixture()
-		ffn(&m).Groups, ffn(&m).TopGroups = 0, 0
-		return m
-	}
-	compressed := func() Model {
-		m := small()
-		attention(&m).Window, attention(&m).Compression = 16, Compression{Ratio: 4, Overlap: true}
-		return m
-	}
 	for _, c := range []struct {
 		name      string
 		base      func() Model
