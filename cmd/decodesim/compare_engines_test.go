@@ -61,7 +61,7 @@ func TestReservedMemoryHoldsFewer(t *testing.T) {
 func TestWhoNeverEvictsQueues(t *testing.T) {
 	run := engines(t, "tensorrt-llm,vllm-v1", "chat-8b", "--set", "pools.serve.num_gpu_blocks=2500", "--set",
 		"pools.serve.block_size=32",
-		"--set", "pools.serve.max_model_len=8192")
+		"--set", "pools.serve.max_model_len=8192", "--set", "pools.serve.efficiency=vllm")
 	assert.Zero(t, run["tensorrt-llm"].Requests.Preemptions)
 	assert.Positive(t, run["vllm-v1"].Requests.Preemptions)
 	assert.Greater(t, run["tensorrt-llm"].Latency.Queue.Mean, 1.5*run["vllm-v1"].Latency.Queue.Mean)

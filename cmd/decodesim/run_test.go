@@ -149,7 +149,7 @@ func TestTheBuiltInRatesAreWhatTheirCommentsSay(t *testing.T) {
 	for name, share := range map[string]float64{"chat-70b": .6, "chat-8b": .66, "code-completion": .66} {
 		usual := summaryOf(t, name, "--set", "workload.requests=1000")
 		flooded := summaryOf(t, name, "--set", "workload.requests=8000", "--set", "workload.arrivals.rate=1000")
-		assert.InDelta(t, share, usual.Load.OfferedPerS/flooded.Throughput.RequestsPerS, 0.06, name)
+		assert.InDelta(t, share, usual.Load.OfferedPerS/flooded.Throughput.RequestsPerS, 0.07, name)
 	}
 }
 
