@@ -14,6 +14,12 @@ import (
 // lmcacheHostGiB is max_local_cpu_size where nothing says it.
 const lmcacheHostGiB = "5"
 
+// lmcacheServer says what becomes of the settings of workers: LMCache is in each worker of SGLang 0.5.10
+// (lmc_radix_cache.py:86), and a server that all workers connect to in 0.5.16 to 0.5.23, where
+// lmcache_unified_radix_cache.py:60 connects them.
+const lmcacheServer = "--enable-lmcache of SGLang 0.5.23 uses a server of LMCache's own, of whose --l1-size-gb " +
+	"hicache_size should be the part of a worker; max_local_cpu_size is that of each worker of 0.5.10"
+
 // lmcache is the settings of LMCache and the flag that has the engine use it; nil: none.
 type lmcache struct {
 	by    *given
@@ -95,6 +101,7 @@ func (d *draft) lmcacheTiers() error {
 	key := "kv_offloading_size"
 	if d.engine == "sglang" {
 		key = "hicache_size" // of each worker
+		d.note("%s", lmcacheServer)
 	} else if n := d.tensor.orOne() * d.pipeline.orOne() * d.data.orOne(); n > 1 {
 		d.note("%s is of each of %d workers, its key of the replica", by, n)
 		x *= float64(n)

@@ -40,6 +40,8 @@ func TestLMCacheIsHostMemory(t *testing.T) {
 			"--kv-transfer-config: a KV cache of LMCache that keeps nothing in host memory"}},
 		"LMCACHE_MAX_LOCAL_CPU_SIZE=9 python -m sglang.launch_server " +
 			"--model-path llama-3.1-8b --tp 2 --enable-lmcache": {9, []string{}},
+		"python -m sglang.launch_server --model-path llama-3.1-8b --enable-lmcache --lmcache-config-file mp.yaml": {5,
+			[]string{"--lmcache-config-file: settings of LMCache in a file, which is not read"}},
 	} {
 		i, err := read(text, "h100", nil)
 		require.NoError(t, err, text)
@@ -57,7 +59,10 @@ func TestLMCacheIsHostMemory(t *testing.T) {
 		_, err := read(text, "h100", nil)
 		require.EqualError(t, err, want)
 	}
-	i, err := read("LMCACHE_MAX_LOCAL_CPU_SIZE=9 vllm serve llama-3.1-8b", "h100", nil)
+	i, err := read("python -m sglang.launch_server --model-path llama-3.1-8b --enable-lmcache", "h100", nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{lmcacheServer}, i.Notes)
+	i, err = read("LMCACHE_MAX_LOCAL_CPU_SIZE=9 vllm serve llama-3.1-8b", "h100", nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"LMCACHE_MAX_LOCAL_CPU_SIZE: LMCache reads it, for which no flag asks"}, i.Idle)
 }

@@ -95,6 +95,7 @@ func sglangUnmodelled() table {
 		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"),
 		rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
 		rows(nothing, withLMCache, "--enable-lmcache"),
+		rows(one, differs("settings of LMCache in a file, which is not read"), "--lmcache-config-file"),
 		rows(one, idle("how a KV cache lies and is copied in host memory"), "--hicache-io-backend --hicache-mem-layout"),
 		rows(one, differs("a store below host memory: kv_tiers of the pool says its size, its bandwidth and when it is "+
 			"written, which no flag says"), "--hicache-write-policy --hicache-storage-backend "+
