@@ -95,7 +95,7 @@ func isThere(path string) (bool, error) {
 
 // begin is how a search asks for its runs.
 func (s *searchers) begin(ctx context.Context, p *sizing.Plan) (sizing.Asks, error) {
-	job, err := workers.NewJob(p.Print, sizeJob, p.Name, p.Version, p, p.Files)
+	job, err := workers.NewJob(ctx, p.Print, sizeJob, p.Name, p.Version, p, p.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (f *sweepFlags) run(ctx context.Context, out, errOut io.Writer, p sweep.Pla
 	for _, note := range notes {
 		fmt.Fprintln(errOut, "decodesim: "+note)
 	}
-	w, err := sweep.Open(f.out, s, shard)
+	w, err := sweep.Open(ctx, f.out, s, shard)
 	if err != nil {
 		return err
 	}

@@ -58,11 +58,11 @@ func (x *opened) collect(ctx context.Context, errOut io.Writer, w *sweep.Work, p
 	if err != nil {
 		return err
 	}
-	id, err := w.Print()
+	id, err := w.Print(ctx)
 	if err != nil {
 		return err
 	}
-	job, err := workers.NewJob(id, sweepJob, w.Scenario, w.Version, plan, files)
+	job, err := workers.NewJob(ctx, id, sweepJob, w.Scenario, w.Version, plan, files)
 	if err != nil {
 		return err
 	}

@@ -102,5 +102,5 @@ func openJob(j *workers.Job) (workers.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Same(j.ID)
+	return s, s.Same(context.Background(), j.ID)
 }

@@ -3,6 +3,7 @@ package inputs
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,14 +32,27 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// CopyTo writes what a regular file holds to w.
-func CopyTo(w io.Writer, path string) error {
+// CopyTo writes what a regular file holds to w, as long as somebody waits for it.
+func CopyTo(ctx context.Context, w io.Writer, path string) error {
 	f, err := Open(path)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, f)
+	_, err = io.Copy(w, awaited{ctx, f})
 	return errors.Join(err, f.Close())
+}
+
+// awaited reads until nobody waits.
+type awaited struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (a awaited) Read(b []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return a.from.Read(b)
 }
 
 // ReadShort reads a file of at most ShortMax bytes. It may be a pipe, by which a shell passes on what is secret.

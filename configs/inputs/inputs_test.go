@@ -3,6 +3,8 @@ package inputs
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,6 +71,30 @@ func TestWhatIsTooLongTakesNoMemory(t *testing.T) {
 		require.ErrorContains(t, err, "more than 32 MiB, unzipped")
 		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 	}
+}
+
+func TestAFileIsCopiedAsLongAsSomebodyWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.WriteFile(path, make([]byte, 1<<20), 0o600))
+	var to bytes.Buffer
+	require.NoError(t, CopyTo(t.Context(), &to, path))
+	assert.Equal(t, 1<<20, to.Len())
+	ctx, cancel := context.WithCancel(t.Context())
+	to.Reset()
+	require.ErrorIs(t, CopyTo(ctx, &ends{&to, cancel}, path), context.Canceled)
+	assert.Positive(t, to.Len())
+	assert.Less(t, to.Len(), 1<<20)
+}
+
+// ends is a writer at whose first bytes nobody waits any longer.
+type ends struct {
+	io.Writer
+	wait func()
+}
+
+func (e *ends) Write(b []byte) (int, error) {
+	e.wait()
+	return e.Writer.Write(b)
 }
 
 func TestAPipeIsRefusedWithoutWaiting(t *testing.T) {

@@ -89,7 +89,7 @@ func (z *sizer) plan() (*Plan, error) {
 	s := z.study
 	fmt.Fprintln(h, string(written), s.Budget, s.Rate, s.Search, s.Requests, s.Seeds)
 	for _, name := range p.Files {
-		if err := inputs.CopyTo(h, name); err != nil {
+		if err := inputs.CopyTo(z.ctx, h, name); err != nil {
 			return nil, err
 		}
 	}

@@ -33,8 +33,8 @@ func (s *Sweep) Elsewhere() (Plan, []string, error) {
 }
 
 // Same returns an error unless s is the sweep of this print: another version, or files that are not the same here.
-func (s *Sweep) Same(print string) error {
-	here, err := s.Print()
+func (s *Sweep) Same(ctx context.Context, print string) error {
+	here, err := s.Print(ctx)
 	if err == nil && here != print {
 		err = fmt.Errorf("it is not the same sweep here: a file that it names by an absolute path is another one, or " +
 			"lacking; expected paths relative to the scenario or to the working directory")

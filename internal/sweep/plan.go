@@ -278,7 +278,7 @@ func (s *Sweep) named(err error) error {
 
 // Print is what tells sweeps apart: a journal, a shard and a queue belong to one. It covers the program, the scenario,
 // what is varied and the files that are read.
-func (s *Sweep) Print() (string, error) {
+func (s *Sweep) Print(ctx context.Context) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, s.Version, s.Axes, s.Seeds, s.Plots)
 	text, err := s.base.YAMLFor(".") // wherever the working directory is
@@ -287,7 +287,7 @@ func (s *Sweep) Print() (string, error) {
 	}
 	h.Write(text)
 	for _, name := range s.files() {
-		if err := inputs.CopyTo(h, name); err != nil {
+		if err := inputs.CopyTo(ctx, h, name); err != nil {
 			return "", err
 		}
 	}

@@ -25,11 +25,11 @@ type Work struct {
 }
 
 // Open opens the directory of a sweep, in which a command that was interrupted may have left rows.
-func Open(path string, s *Sweep, shard Shard) (*Work, error) {
+func Open(ctx context.Context, path string, s *Sweep, shard Shard) (*Work, error) {
 	if shard.N > s.Runs() {
 		return nil, fmt.Errorf("--shard %s: the sweep has %d runs; expected at most so many shards", shard, s.Runs())
 	}
-	print, err := s.Print()
+	print, err := s.Print(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func swept(t testing.TB, p Plan, dir string, shard Shard) *Result {
 	t.Helper()
 	s, _, err := New(t.Context(), p)
 	require.NoError(t, err)
-	w, err := Open(dir, s, shard)
+	w, err := Open(t.Context(), dir, s, shard)
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.Run(context.Background(), nil))
@@ -169,7 +169,7 @@ func TestTheBytesDependOnNothingElse(t *testing.T) {
 	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
 	for runs := 0; ; runs++ { // each time a few more
-		w, err := Open("again", s, Shard{})
+		w, err := Open(t.Context(), "again", s, Shard{})
 		require.NoError(t, err)
 		require.Equal(t, w.Ended(), w.Resumed)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -213,13 +213,13 @@ func TestEndedRunsAreNotRunAgain(t *testing.T) {
 	inDir(t)
 	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
-	w, err := Open("out", s, Shard{})
+	w, err := Open(t.Context(), "out", s, Shard{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	require.ErrorIs(t, w.Run(ctx, afterOne(cancel)), context.Canceled)
 	ended := w.Ended()
 	w.Close()
-	w, err = Open("out", s, Shard{})
+	w, err = Open(t.Context(), "out", s, Shard{})
 	require.NoError(t, err)
 	again := 0.0
 	require.NoError(t, w.Run(context.Background(), func(done float64) { again = done }))
@@ -236,13 +236,31 @@ func afterOne(end func()) func(done float64) {
 	}
 }
 
+// TestASweepWhoseFilesNobodyWaitsForLeavesNothing: a trace is long, and its checksum is known before the directory is
+// made.
+func TestASweepWhoseFilesNobodyWaitsForLeavesNothing(t *testing.T) {
+	inDir(t)
+	require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,output_tokens\n0,5,9\n1,6,8\n"), 0o600))
+	p := grid()
+	p.Over, p.Seeds, p.Set = []string{"max_num_seqs=8,32"}, 1, []string{
+		"workload.arrivals=null", "workload.prompt_tokens=null", "workload.output_tokens=null", "workload.requests=null",
+		"workload.trace={file: t.csv}"}
+	s, _, err := New(t.Context(), p)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Open(ctx, "out", s, Shard{})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NoDirExists(t, "out")
+}
+
 func TestAJournalBelongsToOneSweep(t *testing.T) {
 	inDir(t)
 	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
-	w, err := Open("out", s, Shard{})
+	w, err := Open(t.Context(), "out", s, Shard{})
 	require.NoError(t, err)
-	_, err = Open("out", s, Shard{})
+	_, err = Open(t.Context(), "out", s, Shard{})
 	require.ErrorContains(t, err, "another decodesim is writing to it")
 	ctx, cancel := context.WithCancel(context.Background())
 	require.Error(t, w.Run(ctx, afterOne(cancel)))
@@ -254,13 +272,13 @@ func TestAJournalBelongsToOneSweep(t *testing.T) {
 	for _, p := range []Plan{other, changed} {
 		s, _, err := New(t.Context(), p)
 		require.NoError(t, err)
-		_, err = Open("out", s, Shard{})
+		_, err = Open(t.Context(), "out", s, Shard{})
 		require.ErrorIs(t, err, errOther)
 	}
-	_, err = Open("out", s, Shard{1, 2})
+	_, err = Open(t.Context(), "out", s, Shard{1, 2})
 	require.ErrorIs(t, err, errOther)
 	require.NoError(t, os.WriteFile("out/"+journalName, []byte("mine\n"), 0o600))
-	_, err = Open("out", s, Shard{})
+	_, err = Open(t.Context(), "out", s, Shard{})
 	require.ErrorIs(t, err, errOther)
 }
 
@@ -268,7 +286,7 @@ func TestNothingRemainsOfASweepThatRanNothing(t *testing.T) {
 	inDir(t)
 	s, _, err := New(t.Context(), grid())
 	require.NoError(t, err)
-	w, err := Open("out", s, Shard{})
+	w, err := Open(t.Context(), "out", s, Shard{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -35,7 +35,7 @@ type File struct {
 }
 
 // NewJob returns a job of the files at these paths, seen from the working directory.
-func NewJob(id, kind, name, version string, spec any, paths []string) (Job, error) {
+func NewJob(ctx context.Context, id, kind, name, version string, spec any, paths []string) (Job, error) {
 	j := Job{ID: id, Kind: kind, Name: name, Version: version}
 	var err error
 	j.Spec, err = json.Marshal(spec)
@@ -51,11 +51,11 @@ func NewJob(id, kind, name, version string, spec any, paths []string) (Job, erro
 		if err != nil {
 			return j, err
 		}
-		sum, err := copied(io.Discard, path)
-		if err != nil {
+		h := sha256.New()
+		if err := inputs.CopyTo(ctx, h, path); err != nil {
 			return j, err
 		}
-		j.Files = append(j.Files, File{path, sum})
+		j.Files = append(j.Files, File{path, hex.EncodeToString(h.Sum(nil))})
 	}
 	return j, nil
 }
@@ -63,16 +63,6 @@ func NewJob(id, kind, name, version string, spec any, paths []string) (Job, erro
 func sum(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])
-}
-
-// copied copies a file, which may be a trace longer than memory, and returns the SHA-256 of what was copied.
-func copied(to io.Writer, path string) (sum string, err error) {
-	file, err := inputs.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }()
-	return summed(to, file)
 }
 
 // summed copies what from says, and returns its SHA-256.

@@ -30,7 +30,7 @@ func TestFilesOfAJobTakeNoMemory(t *testing.T) {
 	require.NoError(t, os.WriteFile("short.txt", bytes.Repeat([]byte("0123456789"), 200_000), 0o600))
 	j := job(t, "short.txt", "short.txt")
 	require.NoError(t, syscall.Mkfifo("pipe", 0o600))
-	_, err := NewJob("abc123", "test", "doubles", "v", nil, []string{"pipe"})
+	_, err := NewJob(t.Context(), "abc123", "test", "doubles", "v", nil, []string{"pipe"})
 	require.ErrorContains(t, err, "is a pipe; expected a regular file")
 	s, q := serving(t, Listen{Dir: filepath.Join(home, "queue")})
 	working(t, Address{URL: s.URL(), Token: s.Token}, func(context.Context, int) (json.RawMessage, error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // Listen is how a coordinator serves its queue itself.
@@ -105,7 +107,15 @@ func free(address string) error {
 // certificate returns the one that was given, or one of ours.
 func (s *Server) certificate(l Listen) (c tls.Certificate, err error) {
 	if l.Cert != "" {
-		c, err = tls.LoadX509KeyPair(l.Cert, l.Key)
+		cert, err := inputs.ReadShort(l.Cert)
+		if err != nil {
+			return c, fmt.Errorf("--tls-cert %s: %w", l.Cert, err)
+		}
+		key, err := inputs.ReadShort(l.Key)
+		if err != nil {
+			return c, fmt.Errorf("--tls-key %s: %w", l.Key, err)
+		}
+		c, err = tls.X509KeyPair(cert, key)
 		if err != nil {
 			return c, fmt.Errorf("--tls-cert %s and --tls-key %s: %w", l.Cert, l.Key, err)
 		}

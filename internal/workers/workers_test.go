@@ -104,7 +104,7 @@ func working(t *testing.T, a Address, m makes) (stop func() error) { return work
 
 func job(t *testing.T, files ...string) *Job {
 	t.Helper()
-	j, err := NewJob("abc123", "test", "doubles", "v", map[string]int{"n": 1}, files)
+	j, err := NewJob(t.Context(), "abc123", "test", "doubles", "v", map[string]int{"n": 1}, files)
 	require.NoError(t, err)
 	return &j
 }
@@ -386,4 +386,6 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	}
 	_, err = Serve(Listen{Address: "127.0.0.1:0", Dir: t.TempDir(), Cert: "c.pem"})
 	assert.ErrorContains(t, err, "--tls-cert and --tls-key: expected both or none")
+	_, err = Serve(Listen{Address: "127.0.0.1:0", Dir: t.TempDir(), Cert: "/dev/zero", Key: "/dev/zero"})
+	require.ErrorContains(t, err, "--tls-cert /dev/zero: it is too long", "it has no end")
 }
