@@ -40,6 +40,7 @@ func TestFigureOfTheDocumentationOfSensitivity(t *testing.T) {
 	if !soak.Asked() && !*update {
 		t.Skip("make published draws it")
 	}
+	unasked(t)
 	figure := filepath.Join(root, "docs", "tornado.svg")
 	t.Chdir(t.TempDir())
 	outputOf(t, strings.Fields("sensitivity chat-70b --set workload.requests=2000 --out tornado"))

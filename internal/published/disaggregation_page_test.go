@@ -215,10 +215,10 @@ func (c *publishedCase) chunkTable() {
 func (c *publishedCase) sayModels() string {
 	four, eight, chats := 0, 0, len(c.finerModels)-1
 	for i := 1; i <= chats; i++ {
-		if slower(e2eMean)(&c.models[2*i+1]) {
+		if c.models[2*i+1].factor(e2eMean) < worthwhile {
 			four++
 		}
-		if slower(e2eMean)(&c.finerModels[i]) {
+		if c.finerModels[i].factor(e2eMean) < worthwhile {
 			eight++
 		}
 	}
@@ -228,8 +228,8 @@ func (c *publishedCase) sayModels() string {
 			"links as above, faster than small "+
 			"GPUs have. Loads are shares of what the co-located replicas complete. With the lengths of the change a dense "+
 			"model gains more than the mixture of experts, "+
-			"a factor of %.2f. With chat and as high a load, four replicas with PD end answers later in %d of %d deployments, "+
-			"for no split of them fits; eight in %d. On the "+
+			"a factor of %.2f. With chat and as high a load, four replicas with PD end answers no sooner, or "+
+			"by less than 3 %%, in %d of %d deployments, for no split of them fits; eight in %d. On the "+
 			"smallest GPU, where the weights leave little room for a cache and the prefill replicas' room is lost to "+
 			"decoding, even eight have a factor of %.2f only. At half of the load PD "+
 			"gains a little everywhere, more where prompts are long.",

@@ -119,6 +119,9 @@ type pair struct {
 	split  string // of the disaggregated one
 }
 
+// worthwhile is a factor beyond what another seed or constant makes of a tie.
+const worthwhile = 1.03
+
 // factor is how many times longer a measure is co-located; of E2E and TTFT as of TPOT, below 1 PD is the worse.
 func (d *pair) factor(m measure) float64 { return d.co.mean(m) / d.pd.mean(m) }
 
