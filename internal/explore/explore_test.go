@@ -16,6 +16,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // explored returns a server of a built-in scenario.
@@ -116,6 +117,23 @@ func TestAStepIsThatOfExplain(t *testing.T) {
 	want, err := json.Marshal(x)
 	require.NoError(t, err)
 	assert.JSONEq(t, string(want), string(got.Explanation))
+}
+
+// TestDraftsAreOfTheStepToo: what the plots leave out is said beside them, and what it makes of the step.
+func TestDraftsAreOfTheStepToo(t *testing.T) {
+	s := explored(t, "chat-8b")
+	var plain, drafted stepX
+	get(t, s, "/step?batch=64", &plain)
+	get(t, s, "/step?batch=64&drafts=3&acceptance=0.8", &drafted)
+	assert.NotContains(t, plain.Answer, "drafts")
+	v := drafted.Explanation.Speculation
+	assert.Equal(t, "2.95", text.Significant(v.TokensPerStep))
+	assert.True(t, strings.HasSuffix(drafted.Answer, " With drafts it takes "+text.Duration(v.StepS)+
+		" and yields 2.95 tokens of each: "+text.Significant(v.SpeedUp)+" × the tokens/s."), drafted.Answer)
+	assert.Equal(t, "context 1,260, batches that fit; without drafts", drafted.Batches.Note)
+	get(t, s, "/step?batch=1024&context=32768&drafts=3", &drafted)
+	assert.Equal(t, "context 32,768, batches that fit and this step's, which does not; without drafts",
+		drafted.Batches.Note)
 }
 
 // TestEveryBuiltInScenarioCanBeExplored: without a change, and as it is.

@@ -107,6 +107,12 @@ func (x *stepX) answer(e *explain.Explanation) {
 	if v := e.SwitchBatch; v != nil {
 		x.Facts = append(x.Facts, factX{"Compute binds", "from batch " + text.Count(*v), ""})
 	}
+	if v := e.Speculation; v != nil { // all of the above, and the plots, are the step without drafts
+		x.Answer += fmt.Sprintf(" With drafts it takes %s and yields %s tokens of each: %s × the tokens/s.",
+			text.Duration(v.StepS), text.Significant(v.TokensPerStep), text.Significant(v.SpeedUp))
+		x.Facts = append(x.Facts, factX{"With drafts", text.Duration(v.StepS),
+			"of one step for " + text.Significant(v.TokensPerStep) + " tokens"})
+	}
 }
 
 // rooflineOf is the roofline of one GPU with the batches that fit, and the step's own marked.
@@ -137,9 +143,21 @@ func rooflineOf(r *explain.Roofline, batch int) *page.Plot {
 	return p
 }
 
+// batchesNote says which batches a plot has, and of which step.
+func batchesNote(e *explain.Explanation) string {
+	note := "context " + text.Count(e.Context) + ", batches that fit"
+	if !e.Fits {
+		note += " and this step's, which does not"
+	}
+	if e.Speculation != nil {
+		note += "; without drafts"
+	}
+	return note
+}
+
 // batchesOf are steps and bounds by batch.
 func batchesOf(e *explain.Explanation) *page.Plot {
-	p := &page.Plot{Title: "Step by batch", Note: "context " + text.Count(e.Context) + ", batches that fit",
+	p := &page.Plot{Title: "Step by batch", Note: batchesNote(e),
 		X: page.Axis{Name: "sequences", Log: true}, Y: page.Axis{Name: "time", Kind: page.Seconds}}
 	step, bound := page.Curve{Name: "step"}, page.Curve{Name: "bound", Dash: true}
 	for _, c := range e.Curve {
