@@ -142,7 +142,7 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return errors.New("--trace shows one run, and a precision takes several; expected only one of them")
 	}
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
-	dir, err := openOut(f.out)
+	dir, err := openOut(f.out, results.FileNames(chosen)...)
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,11 @@ func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *results.Resul
 }
 
 // openOut prepares the directory of --out before there is anything for it; nil, if none is asked for.
-func openOut(path string) (*output.Dir, error) {
+func openOut(path string, also ...string) (*output.Dir, error) {
 	if path == "" {
 		return nil, nil
 	}
-	return output.Open(path)
+	return output.Open(path, also...)
 }
 
 // outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files.

@@ -245,7 +245,7 @@ func openRecorded(path string, b *build.Built) (x *recorded, err error) {
 	if path == "" {
 		return x, nil
 	}
-	x.dir, err = output.Open(path)
+	x.dir, err = output.Open(path, "trace.jsonl")
 	if err != nil {
 		return x, err
 	}

@@ -117,7 +117,7 @@ func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) 
 	}
 	line := progressOn(errOut)
 	options := f.options(line)
-	dir, err := openOut(f.out)
+	dir, err := openOut(f.out, "fleet.yaml")
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (f *sizeFlags) options(line *progress.Line) sizing.Options {
 func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) error {
 	line := progressOn(errOut)
 	options := f.options(line)
-	dir, err := openOut(f.out)
+	dir, err := openOut(f.out, "study.yaml", "best.yaml")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
@@ -32,8 +33,8 @@ type build struct {
 }
 
 // Open prepares the directory, which need not be there yet. It refuses one that holds results, of which two under one
-// name are worse than none, and one that another command writes to.
-func Open(path string) (*Dir, error) {
+// name are worse than none, one that has files of these other names, and one that another command writes to.
+func Open(path string, also ...string) (*Dir, error) {
 	b := &build{path: path}
 	info, err := os.Stat(path)
 	switch {
@@ -47,7 +48,9 @@ func Open(path string) (*Dir, error) {
 	case err != nil:
 		return nil, fmt.Errorf("output %q: %w", path, err)
 	}
-	for _, step := range []func() error{b.makeParents, b.stage, b.refuseResults, b.probe} {
+	for _, step := range []func() error{
+		b.makeParents, b.stage, func() error { return refuseResults(path, also...) }, b.probe,
+	} {
 		if err := step(); err != nil {
 			b.abandon()
 			return nil, err
@@ -61,7 +64,11 @@ func (d *Dir) Folder(name string) (*Dir, error) {
 	if name == "" || name != filepath.Base(name) {
 		return nil, fmt.Errorf("output folder %q: want a plain name", name)
 	}
-	if err := refuseResults(filepath.Join(d.path, name)); err != nil {
+	there := filepath.Join(d.path, name)
+	if at, err := os.Stat(there); err == nil && !at.IsDir() {
+		return nil, fmt.Errorf("output %q is a file, want a directory", there)
+	}
+	if err := refuseResults(there); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(filepath.Join(d.staging.path, name), 0o755); err != nil {
@@ -107,12 +114,21 @@ var results = []string{
 	"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json", "compare.json", "size.json",
 	"fleet.json", "sweep.json", "sweep.csv", "shard.json", "sensitivity.json",
 	"requests.csv", "timeline.csv", "timeline_classes.csv", "views.json", "compare.csv", "candidates.csv", "report.html",
+	"sweep.parquet", "sensitivity.csv", "tasks.csv",
 }
 
-func (b *build) refuseResults() error { return refuseResults(b.path) }
+// figures are the names of figures that commands leave, without what they end in.
+var figures = []string{
+	"cdfs", "error_by_concurrency", "frontier", "goodput_by_split", "itl_cdf", "itl_parts", "itl_vs_batch", "load_curve",
+	"parity_e2e", "parity_tpot", "parity_ttft", "roofline", "steps", "timeline", "tornado", "ttft_cdf", "workload",
+}
 
-func refuseResults(path string) error {
-	for _, name := range results {
+func refuseResults(path string, also ...string) error {
+	names := slices.Concat(results, also)
+	for _, name := range figures {
+		names = append(names, name+".svg", name+".png")
+	}
+	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
 			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", path, name)
 		}

@@ -78,14 +78,18 @@ func TestADirectoryWithResultsIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(path, "notes.txt"), nil, 0o644))
 	d, err := Open(path)
 	require.NoError(t, err, "other files do no harm")
+	_, err = d.Folder("notes.txt")
+	require.ErrorContains(t, err, "is a file, want a directory")
 	d.Abandon()
-	for _, name := range results {
+	for _, name := range append(results[:len(results):len(results)], "timeline.svg", "tornado.png") {
 		require.NoError(t, os.WriteFile(filepath.Join(path, name), []byte("mine"), 0o644))
 		_, err = Open(path)
 		require.ErrorContains(t, err, "already holds a run ("+name+")")
 		assert.Equal(t, "mine", content(t, filepath.Join(path, name)))
 		require.NoError(t, os.Remove(filepath.Join(path, name)))
 	}
+	_, err = Open(path, "study.yaml", "notes.txt")
+	require.ErrorContains(t, err, "already holds a run (notes.txt)", "the command writes a file of that name")
 	_, err = Open(filepath.Join(path, "notes.txt"))
 	require.ErrorContains(t, err, "is a file, want a directory")
 	_, err = Open(filepath.Join(path, "notes.txt", "below"))

@@ -27,6 +27,16 @@ func Tools(names []string) ([]views.Tool, error) {
 	return chosen, nil
 }
 
+// FileNames returns the names of the files that tools leave.
+func FileNames(chosen []views.Tool) (names []string) {
+	for _, t := range chosen {
+		for _, f := range tools.Files(t.Name, nil) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // Of returns a run that has ended in the terms of tools.
 func Of(b *build.Built, r *run.Result, chosen []views.Tool) *report.Viewed {
 	seen := r.Sample.Seen(r.Summary.DurationS)
