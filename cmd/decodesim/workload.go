@@ -244,6 +244,9 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 	if err := known(w.format); err != nil {
 		return err
 	}
+	if known(w.to) == nil {
+		return fmt.Errorf("--to %[1]s: it is a format, for which --format %[1]s asks; expected the name of a file", w.to)
+	}
 	to, keep := out, func() error { return nil }
 	if w.to != "" {
 		f, err := output.OpenFile(ctx, w.to, nil)

@@ -52,6 +52,7 @@ func TestWorkloadMistakesAreNamed(t *testing.T) {
 		{"--start-s is -1; accepted:", []string{"describe", "conv.csv.gz", "--start-s", "-1"}},
 		{"--limit is -1; accepted:", []string{"convert", "conv.csv.gz", "--limit", "-1"}},
 		{"--format csv: expected one of decodesim, azure", []string{"convert", "conv.csv.gz", "--format", "csv"}},
+		{"--to azure: it is a format, for which --format azure asks", []string{"convert", "conv.csv.gz", "--to", "azure"}},
 		{"once.csv has 1 request; expected at least 50", []string{"fit", "once.csv"}},
 		{`scenario "chat-9b" not found`, []string{"fit", "conv.csv.gz", "--on", "chat-9b"}},
 		{`scenario "chat-9b" not found`, []string{"generate", "chat-9b"}},
