@@ -72,6 +72,7 @@ func TestMistakesAreNamed(t *testing.T) {
 			small, `--set pools.serve.num_gpu_blocks=1: the KV cache has 1 blocks of 16 tokens, with one that the engine keeps back; ` +
 				`expected room for a sequence of 2 tokens: more blocks`, []string{"--set", "pools.serve.num_gpu_blocks=1"}},
 		"an output directory without a name": {small, `--out is empty; expected a directory`, []string{"--out", ""}},
+		"a trace without a name":             {small, `--trace is empty; expected a file`, []string{"--trace", ""}},
 		"a flag misspelt": {small, `unknown flag: --ouput; see decodesim run --help`,
 			[]string{"--ouput", "x"}},
 	} {

@@ -228,10 +228,15 @@ func openOut(path string, also ...string) (*output.Dir, error) {
 	return output.Open(path, also...)
 }
 
-// outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files.
+// outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files. So it does
+// a trace and a queue.
 func outNamed(c *cobra.Command) error {
-	if out := c.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
-		return errors.New("--out is empty; expected a directory")
+	for _, of := range [][2]string{
+		{"out", "a directory"}, {"trace", "a file"}, {"listen", "HOST:PORT"}, {"queue", "a URL"},
+	} {
+		if flag := c.Flags().Lookup(of[0]); flag != nil && flag.Changed && flag.Value.String() == "" {
+			return fmt.Errorf("--%s is empty; expected %s", of[0], of[1])
+		}
 	}
 	return nil
 }

@@ -37,8 +37,10 @@ func OpenFile(ctx context.Context, path string, ours Recogniser) (*File, error) 
 		return nil, withoutName(err)
 	case at.IsDir():
 		return nil, errors.New("it is a directory; expected a file")
+	case at.Mode()&fs.ModeSocket != 0:
+		return nil, errors.New("it is a socket; expected a file")
 	case !at.Mode().IsRegular():
-		f, err := openStream(ctx, path)
+		f, err := openStream(ctx, path, at.Mode()&fs.ModeNamedPipe != 0)
 		return &File{Writer: f, path: path, file: f}, err
 	case !recognised(path, ours):
 		return nil, errors.New("it exists, and is not a file that this command wrote; name another file or remove it")

@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,15 @@ func TestAKilledFileIsTakenOver(t *testing.T) {
 	write(t, path, "ours")
 	assert.Equal(t, "ours", content(t, path))
 	assert.Equal(t, []string{"trace.json"}, names(t, filepath.Dir(path)))
+}
+
+func TestASocketIsRefusedWithoutWaiting(t *testing.T) {
+	t.Chdir(t.TempDir()) // the name of a socket is short
+	l, err := net.Listen("unix", "socket")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	_, err = OpenFile(t.Context(), "socket", ours)
+	require.EqualError(t, err, "it is a socket; expected a file")
 }
 
 func TestDevicesAndPipesAreWrittenTo(t *testing.T) {

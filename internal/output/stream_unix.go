@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// openStream opens a pipe or a device.
-func openStream(ctx context.Context, path string) (*os.File, error) {
+// openStream opens a pipe, of which it waits for the reader, or a device.
+func openStream(ctx context.Context, path string, waits bool) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if !errors.Is(err, syscall.ENXIO) {
+		if !waits || !errors.Is(err, syscall.ENXIO) {
 			return f, err
 		}
 		select { // a pipe without a reader
