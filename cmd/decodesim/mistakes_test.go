@@ -73,8 +73,7 @@ func TestMistakesAreNamed(t *testing.T) {
 				`expected room for a sequence of 2 tokens: more blocks`, []string{"--set", "pools.serve.num_gpu_blocks=1"}},
 		"an output directory without a name": {small, `--out is empty; expected a directory`, []string{"--out", ""}},
 		"a trace without a name":             {small, `--trace is empty; expected a file`, []string{"--trace", ""}},
-		"a flag misspelt": {small, `unknown flag: --ouput; see decodesim run --help`,
-			[]string{"--ouput", "x"}},
+		"a flag misspelt":                    {small, `unknown flag: --ouput; see decodesim run --help`, []string{"--ouput", "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inDir(t, mistake.text)
