@@ -272,12 +272,12 @@ func TestCtrlCLeavesNothingOfAComparison(t *testing.T) {
 	assert.Equal(t, []string{"chat.yaml"}, entries(t, "."))
 }
 
-func TestAFailedWriteTakesBackTheComparison(t *testing.T) {
+func TestAComparisonWithAFileInItsWayIsRefused(t *testing.T) {
 	inDir(t, small)
 	require.NoError(t, os.MkdirAll(filepath.Join("out", "cdfs.svg", "x"), 0o700))
 	status, out, errOut := try("compare", "chat.yaml", "chat.yaml", "--out", "out")
-	assert.Equal(t, exitFailure, status)
+	assert.Equal(t, exitBadInput, status)
 	assert.Empty(t, out)
-	assert.Contains(t, errOut, `decodesim: output "out": cdfs.svg is there already; nothing was written over it`)
+	assert.Contains(t, errOut, `decodesim: output "out" already holds a run (cdfs.svg)`)
 	assert.Equal(t, []string{"cdfs.svg"}, entries(t, "out"), "what was there before")
 }

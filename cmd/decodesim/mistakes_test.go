@@ -158,13 +158,13 @@ func TestATraceThatBreaksFailsTheRun(t *testing.T) {
 	assert.ErrorAs(t, err, new(run.Failure))
 }
 
-func TestAFailedWriteTakesBackTheRest(t *testing.T) {
+func TestARunWithAFileInItsWayIsRefused(t *testing.T) {
 	inDir(t, small)
 	require.NoError(t, os.MkdirAll(filepath.Join("out", "timeline.svg", "x"), 0o700))
 	status, out, errOut := try("run", "chat.yaml", "--out", "out")
-	assert.Equal(t, exitFailure, status)
+	assert.Equal(t, exitBadInput, status)
 	assert.Empty(t, out)
-	assert.Contains(t, errOut, `decodesim: output "out": timeline.svg is there already; nothing was written over it`)
+	assert.Contains(t, errOut, `decodesim: output "out" already holds a run (timeline.svg)`)
 	assert.Equal(t, []string{"timeline.svg"}, entries(t, "out"), "what was there before")
 }
 
