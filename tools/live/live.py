@@ -25,7 +25,7 @@ TOKENS, WORDS, PORT, HERE = 64, 32, 8200, Path(__file__).resolve().parent
 URL = f"http://127.0.0.1:{PORT}"
 PER_REPLICA, E2E_S = 250, .85  # streams of a replica, and how long one of their requests then takes in simulation
 # So slow that what a client takes for the chunks of a step is little of a step, with 200 streams and with 1,000.
-SPEEDS = {"light": (1, .5), "go-openai": (.2, .1), "hey": (.05, .02), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
+SPEEDS = {"light": (1, .25), "go-openai": (.2, .1), "hey": (.05, .02), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
           "GuideLLM": (.04, .01), "openai, Python": (.012, .003), "openai, JavaScript": (.05, .015)}
 
 
