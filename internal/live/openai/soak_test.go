@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +26,28 @@ type soak struct {
 	client  *http.Client
 	streams int
 	tokens  int
+	open    atomic.Int64 // connections
+}
+
+// counted is a connection that says when it is closed.
+type counted struct {
+	net.Conn
+	closed func()
+}
+
+func (c *counted) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// dial connects to the service, and counts the connections that are open.
+func (s *soak) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	s.open.Add(1)
+	return &counted{c, sync.OnceFunc(func() { s.open.Add(-1) })}, nil
 }
 
 // TestManyStreamsLeaveNothing: while they go on, goroutines and memory stay what they were, and afterwards nothing is
@@ -32,10 +56,10 @@ type soak struct {
 func TestManyStreamsLeaveNothing(t *testing.T) {
 	s := soak{streams: 64, tokens: 40}
 	speed := 20.0
-	lasts, every := 400*time.Millisecond, 100*time.Millisecond
+	lasts, every, samples := 400*time.Millisecond, 10*time.Millisecond, 40
 	if seconds, err := strconv.Atoi(os.Getenv("DECODESIM_SOAK_S")); err == nil {
 		s.streams, speed = 1000, 0.05
-		lasts, every = time.Duration(seconds)*time.Second, time.Minute
+		lasts, every, samples = time.Duration(seconds)*time.Second, time.Minute, 4
 	}
 	if x, err := strconv.ParseFloat(os.Getenv("DECODESIM_SOAK_SPEED"), 64); err == nil {
 		speed = x
@@ -44,7 +68,8 @@ func TestManyStreamsLeaveNothing(t *testing.T) {
 		c.Limits.Header = 10 * time.Minute // a client in the same process may not get to use a connection for long
 	}, "pools.serve.replicas=4")
 	// A connection is given up before the server does: one that a request is sent on while it is closed answers nothing.
-	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: s.streams, IdleConnTimeout: time.Minute}}
+	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: s.streams, IdleConnTimeout: time.Minute,
+		DialContext: s.dial}}
 	before := runtime.NumGoroutine()
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -64,7 +89,7 @@ func TestManyStreamsLeaveNothing(t *testing.T) {
 	})
 	require.Eventually(t, func() bool { return s.server.number.Load() > 3*uint64(s.streams) }, 5*time.Minute, every/4,
 		"every client has its connections before they are counted")
-	goroutines, bytes := s.watch(lasts, every)
+	goroutines, bytes := s.watch(lasts, every, samples)
 	stop()
 	wg.Wait()
 	half := len(bytes) / 2
@@ -104,17 +129,21 @@ func (s *soak) ask(k int) {
 	}
 }
 
-// watch measures goroutines and memory for a while, after a tenth of it has passed.
-func (s *soak) watch(lasts, every time.Duration) (goroutines, bytes []float64) {
+// watch measures goroutines and memory for a while, after a tenth of it has passed, and at least so many times. The
+// goroutines of a connection, two of the client and one of the service, are left out: clients that leave come back on
+// new ones, so that their number goes up and down by more than what is looked for.
+func (s *soak) watch(lasts, every time.Duration, samples int) (goroutines, bytes []float64) {
 	began := time.Now()
-	for time.Since(began) < lasts || len(bytes) < 4 {
+	for time.Since(began) < lasts || len(bytes) < samples {
 		time.Sleep(every)
 		if time.Since(began) < lasts/10 {
 			continue
 		}
-		goroutines, bytes = append(goroutines, float64(runtime.NumGoroutine())), append(bytes, heap())
-		s.t.Logf("%4.0f s, %d requests: %.0f goroutines, %.1f MB", time.Since(began).Seconds(), s.server.number.Load(),
-			goroutines[len(goroutines)-1], bytes[len(bytes)-1]/1e6)
+		open := s.open.Load()
+		require.LessOrEqual(s.t, open, int64(2*s.streams), "connections")
+		goroutines, bytes = append(goroutines, float64(runtime.NumGoroutine())-float64(3*open)), append(bytes, heap())
+		s.t.Logf("%4.0f s, %d requests: %.0f goroutines besides %d connections, %.1f MB", time.Since(began).Seconds(),
+			s.server.number.Load(), goroutines[len(goroutines)-1], open, bytes[len(bytes)-1]/1e6)
 	}
 	return goroutines, bytes
 }
