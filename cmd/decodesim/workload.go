@@ -55,6 +55,17 @@ func (s *selected) register(c *cobra.Command) {
 	flags.BoolVar(&s.o.SkipEmpty, "skip-empty", false, "leave out rows without tokens instead of refusing them")
 }
 
+// refuse says which flag was given the 0 that stands for its absence: no requests, or all of them, may have been meant.
+func (s *selected) refuse(c *cobra.Command) error {
+	switch {
+	case c.Flags().Changed("limit") && s.o.Limit == 0:
+		return errors.New("--limit 0: expected a whole number above 0, or no --limit for all requests")
+	case c.Flags().Changed("end-s") && s.o.EndS == 0:
+		return errors.New("--end-s 0: expected a number of seconds above 0, or no --end-s for the whole trace")
+	}
+	return nil
+}
+
 // badTrace says what of a trace or of the flags that select from it is wrong.
 func badTrace(err error) error {
 	var path *fs.PathError
@@ -131,7 +142,7 @@ func (f *traceFlags) register(c *cobra.Command, files string) {
 
 // open opens the directory of --out before anything is read; nil: there is none.
 func (f *traceFlags) open(c *cobra.Command) (*output.Dir, error) {
-	if err := outNamed(c); err != nil || f.out == "" {
+	if err := cmp.Or(f.refuse(c), outNamed(c)); err != nil || f.out == "" {
 		return nil, err
 	}
 	return output.Open(f.out)
@@ -247,6 +258,9 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 	if known(w.to) == nil {
 		return fmt.Errorf("--to %[1]s: it is a format, for which --format %[1]s asks; expected the name of a file", w.to)
 	}
+	if err := w.suits(); err != nil {
+		return err
+	}
 	to, keep := out, func() error { return nil }
 	if w.to != "" {
 		f, err := output.OpenFile(ctx, w.to, nil)
@@ -274,6 +288,19 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 	}
 	if w.to != "" {
 		fmt.Fprintf(errOut, "%s: %s\n", w.to, text.Counted(done.Requests, "request"))
+	}
+	return nil
+}
+
+// suits refuses a name of a file that says JSON lines where the format is CSV, or the reverse.
+func (w *written) suits() error {
+	name, lines := strings.TrimSuffix(w.to, ".gz"), traces.JSONLines(w.format)
+	switch {
+	case lines && strings.HasSuffix(name, ".csv"):
+		return fmt.Errorf("--to %s: --format %s is JSON lines; expected a name that ends in .jsonl", w.to, w.format)
+	case !lines && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")):
+		return fmt.Errorf("--to %s: --format %s is CSV; expected a name that ends in .csv, or --format mooncake for JSON "+
+			"lines", w.to, w.format)
 	}
 	return nil
 }
@@ -344,6 +371,9 @@ func newConvert(out, errOut io.Writer) *cobra.Command {
 		Example: "  decodesim workload convert conversation_trace.jsonl --format vidur --to conversation.csv",
 		Args:    oneArgument("a trace"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := from.refuse(c); err != nil {
+				return err
+			}
 			return w.write(c.Context(), out, errOut, func(to io.Writer, line *progress.Line) (*traffic.Written, error) {
 				from.o.Reading = reading(c.Context(), line, args[0])
 				return traffic.Convert(c.Context(), to, args[0], w.format, from.o)

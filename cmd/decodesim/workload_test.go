@@ -24,7 +24,7 @@ func TestWorkloadCommands(t *testing.T) {
 	status, out, errOut = try("workload", "describe", "m.jsonl.gz")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "0 % of the prompt tokens were in an earlier prompt", "ids of blocks that nobody shares")
-	status, _, errOut = try("workload", "convert", "conv.csv.gz", "--to", "m.jsonl.gz")
+	status, _, errOut = try("workload", "convert", "conv.csv.gz", "--format", "mooncake", "--to", "m.jsonl.gz")
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, "--to m.jsonl.gz: it exists")
 	status, out, errOut = try("workload", "generate", "chat-8b", "--set", "workload.requests=2", "--format", "lengths")
@@ -51,8 +51,15 @@ func TestWorkloadMistakesAreNamed(t *testing.T) {
 		{`bad.csv:3: input_tokens is "-1"`, []string{"convert", "bad.csv", "--to", "out.csv"}},
 		{"--start-s is -1; accepted:", []string{"describe", "conv.csv.gz", "--start-s", "-1"}},
 		{"--limit is -1; accepted:", []string{"convert", "conv.csv.gz", "--limit", "-1"}},
+		{"--limit 0: expected a whole number above 0, or no --limit", []string{"describe", "conv.csv.gz", "--limit", "0"}},
+		{"--limit 0: expected a whole number above 0, or no --limit", []string{"convert", "conv.csv.gz", "--limit", "0"}},
+		{"--end-s 0: expected a number of seconds above 0", []string{"fit", "conv.csv.gz", "--end-s", "0"}},
 		{"--format csv: expected one of decodesim, azure", []string{"convert", "conv.csv.gz", "--format", "csv"}},
 		{"--to azure: it is a format, for which --format azure asks", []string{"convert", "conv.csv.gz", "--to", "azure"}},
+		{"--to out.jsonl.gz: --format decodesim is CSV; expected a name that ends in .csv",
+			[]string{"convert", "conv.csv.gz", "--to", "out.jsonl.gz"}},
+		{"--to out.csv: --format mooncake is JSON lines; expected a name that ends in .jsonl",
+			[]string{"generate", "chat-8b", "--format", "mooncake", "--to", "out.csv"}},
 		{"once.csv has 1 request; expected at least 50", []string{"fit", "once.csv"}},
 		{`scenario "chat-9b" not found`, []string{"fit", "conv.csv.gz", "--on", "chat-9b"}},
 		{`scenario "chat-9b" not found`, []string{"generate", "chat-9b"}},

@@ -52,6 +52,7 @@ func likeness(is, like string, a, b *Summary) [][]string {
 			return number(s.Dispersion[i].Index)
 		})
 	}
+	add("busiest second", func(s *Summary) string { return requestsOf(s.PeakIn1S) })
 	for _, of := range []struct {
 		name string
 		of   func(*Summary) *Lengths
@@ -102,8 +103,8 @@ func (v *Verdict) table() [][]string {
 	return rows
 }
 
-// correlated and shared are from where on what no law keeps is worth a word.
-const correlated, shared = 0.15, 0.02
+// correlated, shared and busier are from where on what no law keeps is worth a word.
+const correlated, shared, busier = 0.15, 0.02, 1.5
 
 // notes say which laws were chosen, and what of the trace they do not keep.
 func (f *Fit) notes() []string {
@@ -116,13 +117,18 @@ func (f *Fit) notes() []string {
 		var tried []string
 		law := ""
 		for _, l := range of.laws {
-			tried = append(tried, fmt.Sprintf("%s %s", l.Law, text.Percent(l.Distance)))
+			tried = append(tried, fmt.Sprintf("%s %s", l.name(), text.Percent(l.Distance)))
 			if l.Chosen {
-				law = l.Law
+				law = l.name()
 			}
 		}
 		notes = append(notes, fmt.Sprintf("%s: %s; largest difference of shares: %s.", of.name, law,
 			strings.Join(tried, ", ")))
+	}
+	if is, has := float64(f.Trace.PeakIn1S), float64(f.Fitted.PeakIn1S); is > busier*has || has > busier*is {
+		notes = append(notes, fmt.Sprintf("Not kept: the busiest second of the trace has %s requests, that of the fit %s, "+
+			"and the longest ITLs", text.Count(int64(is)), text.Count(int64(has))),
+			"come from such seconds. Replay the trace where the tail matters.")
 	}
 	if c := float64(f.Trace.Correlation); math.Abs(c) > correlated {
 		notes = append(notes, fmt.Sprintf("Not kept: prompts and outputs of the trace go together (%+.2f); those of the fit "+

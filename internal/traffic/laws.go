@@ -12,9 +12,21 @@ import (
 type LengthLaw struct {
 	Lengths lengths.Spec `json:"-"`
 	Law     string       `json:"distribution"`
+	Moments string       `json:"moments,omitempty"` // that it has of the stream; empty: points of the distribution
 	// Distance is the largest difference between the two distribution functions (Kolmogorov and Smirnov).
 	Distance float64 `json:"ks_distance"`
 	Chosen   bool    `json:"chosen"`
+}
+
+// What a law of two parameters has in common with a stream.
+const ofCounts, ofLogarithms = "counts", "logarithms"
+
+// name returns the name of the law, and of which moments it is where two laws differ in nothing else.
+func (l *LengthLaw) name() string {
+	if l.Moments == ofLogarithms {
+		return l.Law + " by logarithms"
+	}
+	return l.Law
 }
 
 // simpleMax is how far a law with two parameters may be from the stream before points of the distribution itself stand
@@ -25,12 +37,14 @@ const simpleMax = 0.05
 func lengthLaws(field string, t *tally, seed uint64) ([]LengthLaw, error) {
 	var laws []LengthLaw
 	best := -1
-	for _, spec := range lengthCandidates(t) {
+	for _, c := range lengthCandidates(t) {
+		spec := c.Lengths
 		d, err := distanceOf(field, spec, t, seed)
 		if err != nil {
 			return nil, err
 		}
-		laws = append(laws, LengthLaw{Lengths: spec, Law: spec.Distribution, Distance: d})
+		c.Law, c.Distance = spec.Distribution, d
+		laws = append(laws, c)
 		if best < 0 || d < laws[best].Distance && laws[best].Distance > simpleMax ||
 			spec.Distribution != "empirical" && d < laws[best].Distance {
 			best = len(laws) - 1
@@ -48,15 +62,19 @@ func chosen(laws []LengthLaw) lengths.Spec {
 
 // lengthCandidates returns laws with the moments of the stream, of the counts and of their logarithms, and points of
 // its own distribution.
-func lengthCandidates(t *tally) []lengths.Spec {
+func lengthCandidates(t *tally) []LengthLaw {
 	steps := t.steps()
 	longest := int64(steps[len(steps)-1].tokens)
 	if len(steps) == 1 {
-		return []lengths.Spec{lengths.Fixed(float64(longest))}
+		return []LengthLaw{{Lengths: lengths.Fixed(float64(longest))}}
 	}
-	specs := []lengths.Spec{
-		{Distribution: "lognormal", Mean: round(t.mean()), CV: round(t.cv()), Max: longest},
-		{Distribution: "gamma", Mean: round(t.mean()), CV: round(t.cv()), Max: longest},
+	of := func(law, moments string, mean, cv float64) LengthLaw {
+		return LengthLaw{Lengths: lengths.Spec{Distribution: law, Mean: round(mean), CV: round(cv), Max: longest},
+			Moments: moments}
+	}
+	laws := []LengthLaw{
+		of("lognormal", ofCounts, t.mean(), t.cv()),
+		of("gamma", ofCounts, t.mean(), t.cv()),
 	}
 	var logs moments
 	from := int64(0)
@@ -69,10 +87,9 @@ func lengthCandidates(t *tally) []lengths.Spec {
 	// A lognormal law whose logarithms have the mean µ and the variance σ²: mean = e^(µ + σ²/2), cv² = e^(σ²) − 1.
 	variance := logs.sums / float64(logs.n)
 	if cv := math.Sqrt(math.Expm1(variance)); cv < 50 {
-		specs = append(specs, lengths.Spec{Distribution: "lognormal", Mean: round(math.Exp(logs.mean + float64(variance/2))),
-			CV: round(cv), Max: longest})
+		laws = append(laws, of("lognormal", ofLogarithms, math.Exp(logs.mean+float64(variance/2)), cv))
 	}
-	return append(specs, t.points(steps))
+	return append(laws, LengthLaw{Lengths: t.points(steps)})
 }
 
 // points returns the law through points of the distribution.

@@ -35,7 +35,8 @@ type Published struct {
 	Requests   int64            `yaml:"requests"`
 	Rate       float64          `yaml:"rate"` // requests/s; 0: the trace has no arrivals
 	GapCV      float64          `yaml:"gap_cv"`
-	Dispersion []float64        `yaml:"dispersion"` // in windows of 1, 10 and 60 s
+	PeakIn1S   int64            `yaml:"busiest_second"` // requests
+	Dispersion []float64        `yaml:"dispersion"`     // in windows of 1, 10 and 60 s
 	Prompt     PublishedLengths `yaml:"prompt_tokens"`
 	Output     PublishedLengths `yaml:"output_tokens"`
 	Shared     float64          `yaml:"shared"` // of the prompt tokens, in an earlier prompt; 0: unknown
@@ -148,7 +149,7 @@ func (p *Preset) likeness() [][]string {
 // published returns what was published as the summary of a trace.
 func (p *Preset) published() *Summary {
 	unknown := stats.Number(math.NaN())
-	s := &Summary{RatePerS: unknown, GapCV: unknown, SharedShare: unknown, Correlation: unknown}
+	s := &Summary{RatePerS: unknown, PeakIn1S: unknown, GapCV: unknown, SharedShare: unknown, Correlation: unknown}
 	for _, w := range windowsS() {
 		s.Dispersion = append(s.Dispersion, Dispersion{WindowS: w, Index: unknown})
 	}
@@ -158,7 +159,7 @@ func (p *Preset) published() *Summary {
 	}
 	s.Requests = of.Requests
 	if of.Rate > 0 {
-		s.RatePerS, s.GapCV = stats.Number(of.Rate), stats.Number(of.GapCV)
+		s.RatePerS, s.GapCV, s.PeakIn1S = stats.Number(of.Rate), stats.Number(of.GapCV), stats.Number(of.PeakIn1S)
 		for i, x := range of.Dispersion {
 			s.Dispersion[i].Index = stats.Number(x)
 		}

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/internal/stats"
 )
@@ -18,6 +19,7 @@ type Summary struct {
 	DurationS stats.Number `json:"duration_s"` // from the first arrival to the last
 	RatePerS  stats.Number `json:"rate_per_s"`
 	PeakPerS  stats.Number `json:"peak_rate_per_s"` // of the busiest minute
+	PeakIn1S  stats.Number `json:"peak_in_1_s"`     // requests of the busiest second
 	GapCV     stats.Number `json:"gap_cv"`          // standard deviation / mean of the gaps; 1: Poisson
 
 	Dispersion []Dispersion `json:"dispersion"` // variance / mean of the requests in windows; 1: Poisson
@@ -65,7 +67,7 @@ const parts = 24
 func (r *Record) Summary(source string) *Summary {
 	unknown := stats.Number(math.NaN())
 	s := &Summary{Schema: SummarySchema, Source: source, Requests: r.prompts.n, DurationS: unknown, RatePerS: unknown,
-		PeakPerS: unknown, GapCV: unknown, SharedShare: unknown,
+		PeakPerS: unknown, PeakIn1S: unknown, GapCV: unknown, SharedShare: unknown,
 		Prompt: r.prompts.lengths(), Output: r.outputs.lengths(), Correlation: stats.Number(r.logs.correlation()), record: r}
 	if r.tree != nil {
 		s.SharedShare = stats.Number(float64(r.reused) / float64(r.prompts.sum))
@@ -90,6 +92,7 @@ func (r *Record) time(s *Summary) {
 		}
 		s.PeakPerS = stats.Number(peak)
 	}
+	s.PeakIn1S = stats.Number(slices.Max(r.perSecond))
 	for _, w := range windowsS() {
 		s.Dispersion = append(s.Dispersion, Dispersion{w, stats.Number(r.dispersion(w))})
 	}

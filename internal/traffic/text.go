@@ -59,6 +59,9 @@ func (s *Summary) writeArrivals(p *text.Page) {
 	if peak := float64(s.PeakPerS); !math.IsNaN(peak) {
 		rate += fmt.Sprintf(", %s in the busiest minute", text.Significant(peak))
 	}
+	if peak := float64(s.PeakIn1S); !math.IsNaN(peak) {
+		rate += fmt.Sprintf(", %s in the busiest second", text.Count(int64(peak)))
+	}
 	p.Item("rate", rate)
 	var indices []string
 	for _, d := range s.Dispersion {
@@ -106,4 +109,12 @@ func bars(windows []Window) string {
 		line.WriteRune(blocks[min(len(blocks)-1, int(w.RatePerS/most*float64(len(blocks))))])
 	}
 	return line.String()
+}
+
+// requestsOf writes a whole number that a stream may not have.
+func requestsOf(n stats.Number) string {
+	if math.IsNaN(float64(n)) {
+		return text.Dash
+	}
+	return text.Count(int64(n))
 }

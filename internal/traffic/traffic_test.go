@@ -14,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 	"github.com/decodesim/decodesim/workloads/lengths"
@@ -102,6 +103,32 @@ func TestAFitIsTheLike(t *testing.T) {
 	require.InEpsilon(t, s.Output.Mean, again.Output.Mean, 0.05)
 	require.Equal(t, "lognormal", chosen(f.Prompt).Distribution, "a law of two parameters does")
 	require.Equal(t, "empirical", chosen(f.Output).Distribution, "none of two parameters is flat")
+}
+
+// TestAFitSaysWhatBusiestSecondItLacks: one second of forty requests among others of one or two is no part of any law
+// that was tried, and its fit says so; that of arrivals of a law does not.
+func TestAFitSaysWhatBusiestSecondItLacks(t *testing.T) {
+	notes := func(together int) string {
+		r := NewRecord(true, nil)
+		for i := range 1_000 {
+			n := 1
+			if i == 500 {
+				n = together
+			}
+			for range n {
+				r.Add(&sim.Request{Arrival: sim.Time(0).Add(sim.Duration(i) * sim.Second / 2), Prompt: 100, Output: 10})
+			}
+		}
+		f, err := NewFit(r.Summary("t"), 1)
+		require.NoError(t, err)
+		scenario, err := configs.Load("chat-8b", configs.Options{})
+		require.NoError(t, err)
+		f.Fitted, err = f.sample(t.Context(), scenario)
+		require.NoError(t, err)
+		return strings.Join(f.notes(), " ")
+	}
+	require.Contains(t, notes(40), "Not kept: the busiest second of the trace has 41 requests, that of the fit ")
+	require.NotContains(t, notes(1), "busiest second")
 }
 
 // TestWhatWaitsForAnswersIsGeneratedByARun: a closed loop of clients is written as it went, and read back as a trace.

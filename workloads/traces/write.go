@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,6 +56,11 @@ func Written() []string {
 		names = append(names, s.name)
 	}
 	return names
+}
+
+// JSONLines reports whether a format has an object on each line, and no header: the others are CSV.
+func JSONLines(format string) bool {
+	return slices.ContainsFunc(styles(), func(s style) bool { return s.name == format && s.header == "" })
 }
 
 // NewWriter writes the head of a trace. Close ends it.
