@@ -1,5 +1,6 @@
 // Command mutate asks of the tests whether they can fail: it makes small mistakes in the sources, one at a time, and
-// runs the tests of the room that each is in. A mistake that no test notices survives, and is listed.
+// runs the tests of the room that each is in, and then those elsewhere that run its code too. A mistake that no test
+// notices survives, and is listed.
 //
 //	main.go       flags, the sample and what is printed
 //	mistakes.go   the mistakes that can be made in a file
@@ -38,8 +39,8 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	seed := flags.Uint64("seed", 1, "of the sample")
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
 	only := flags.String("only", "",
-		"mistakes in places that begin with this, such as policies/routers or sim/heap/heap.go:41:")
-	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
+		"mistakes in places that begin with one of these, such as policies/routers,sim/heap/heap.go:41:")
+	own := flags.Bool("own", false, "ask the tests of the package alone, and not those of its room or elsewhere")
 	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,
 		"of the tests of a package by the clock; with a mistake, also ten times the processor time they take without")
@@ -66,7 +67,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	for i := range all {
-		all[i] = slices.DeleteFunc(all[i], func(m mistake) bool { return !strings.HasPrefix(m.place(), *only) })
+		all[i] = slices.DeleteFunc(all[i], func(m mistake) bool { return !m.within(strings.Split(*only, ",")) })
 	}
 	var sum tally
 	for i := range all {
@@ -128,11 +129,22 @@ func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, n int) (
 	return sum, nil
 }
 
-// room is a directory whose tests are asked, and the packages elsewhere that test it too.
+// room is a directory whose tests are asked, and the packages elsewhere that test what is in it.
 type room struct {
 	path  string
 	other []string
 }
+
+// elsewhere are packages whose tests run what is in all rooms, and take seconds: those of scenarios, of what is found
+// by running many, and of what the documentation prints. They are asked of the few mistakes that a room lets through.
+func elsewhere() []string {
+	return []string{"./configs", "./configs/build", "./internal/run", "./internal/explain", "./internal/headroom",
+		"./internal/steady", "./internal/published", "./internal/sizing", "./internal/validation", program}
+}
+
+// program is the package of the command, of whose tests those are asked that compare what it prints to its pages: the
+// others start programs that make no mistake, or are about signals, files and flags.
+const program, printed = "./cmd/decodesim", "Documentation"
 
 // rooms are those of the model. What routes, schedules or sends is tested in its package and by the naive twins of sim;
 // the shapes of models, by what the catalog and the files of publishers say of them.
@@ -148,6 +160,11 @@ func rooms() []room {
 // String is the place of a mistake and the line before and after.
 func (m mistake) String() string {
 	return fmt.Sprintf("%s %s -> %s", m.place(), oneLine(m.old), oneLine(m.new))
+}
+
+// within says whether a mistake is in one of some places.
+func (m mistake) within(places []string) bool {
+	return slices.ContainsFunc(places, func(p string) bool { return strings.HasPrefix(m.place(), p) })
 }
 
 func (m mistake) place() string { return fmt.Sprintf("%s:%d:", m.file, m.line) }

@@ -76,28 +76,51 @@ func (t *trials) build(ctx context.Context) error {
 	}
 }
 
-// try runs the tests of a mistake's own package, and of the other packages of its room if those notice nothing. It
-// returns the package that noticed it.
+// try asks the tests that are most likely to notice a mistake, and fastest, before the others: those of its own package
+// and of its room with a few draws, then those elsewhere, and last all draws of the first. It returns the package that
+// noticed it.
 func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err error) {
 	m := t.mistakes[id]
-	own := "./" + filepath.Dir(m.file)
-	packages := []string{own}
+	near := []string{"./" + filepath.Dir(m.file)}
+	far := []string(nil)
 	if !t.own {
-		packages = append(packages, slices.DeleteFunc(slices.Clone(m.room.other), func(p string) bool { return p == own })...)
+		near = distinct(append(near, m.room.other...))
+		far = distinct(append(slices.Clone(near), elsewhere()...))[len(near):]
 	}
-	for _, of := range packages {
-		runs, err := t.runsOf(ctx, of)
-		if err != nil {
-			return "", "", err
-		}
-		for _, run := range runs {
-			one, err := t.run(ctx, of, id, run, "-test.failfast")
-			if err != nil || one.verdict != survived {
-				return one.verdict, of, err
+	for _, ask := range []struct {
+		packages []string
+		last     bool // of the ways to run the tests, not the first
+	}{{near, false}, {far, false}, {near, true}, {far, true}} {
+		for _, of := range ask.packages {
+			runs, err := t.runsOf(ctx, of)
+			if err != nil {
+				return "", "", err
+			}
+			first := min(1, len(runs))
+			if ask.last {
+				runs = runs[first:]
+			} else {
+				runs = runs[:first]
+			}
+			for _, run := range runs {
+				one, err := t.run(ctx, of, id, run, "-test.failfast")
+				if err != nil || one.verdict != survived {
+					return one.verdict, of, err
+				}
 			}
 		}
 	}
 	return survived, "", nil
+}
+
+// distinct returns what is in all, in order, without what came before.
+func distinct(all []string) (once []string) {
+	for _, s := range all {
+		if !slices.Contains(once, s) {
+			once = append(once, s)
+		}
+	}
+	return once
 }
 
 // runsOf returns the runs of a package's tests: none if it has no tests. Random tests are first run for a few draws,
@@ -138,6 +161,9 @@ func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
 // ways returns the arguments of each run of a package's tests. A draw that fails is neither made smaller nor kept, and
 // the draws are the same each time.
 func (t *trials) ways(ctx context.Context, binary, of string) ([][]string, error) {
+	if of == program {
+		return [][]string{{"-test.run", printed}}, nil
+	}
 	random, err := drawsAtRandom(of)
 	if err != nil || !random {
 		return [][]string{nil}, err

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// madeVariable is the environment variable that chooses the mistake which a program makes: none by default.
-const madeVariable = "DECODESIM_MISTAKE"
+// madeVariable is the environment variable that chooses the mistake which a program makes: none by default. Variables
+// whose names begin as the program's own do would be refused by it.
+const madeVariable = "MISTAKE_MADE"
 
 // madeFile is added to each package with mistakes.
 const madeFile = `package %s
