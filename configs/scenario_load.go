@@ -174,9 +174,10 @@ func (s *Scenario) Files() (all []string) {
 	return all
 }
 
-// absolute returns path as seen from dir; an absent one stays absent.
+// absolute returns path as seen from dir; an absent one stays absent. Seen from nowhere it stays as it is written,
+// since ./name without its ./ is no path.
 func absolute(dir, path string) string {
-	if path == "" || filepath.IsAbs(path) {
+	if path == "" || dir == "" || filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(dir, path)

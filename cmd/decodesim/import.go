@@ -93,22 +93,36 @@ func (f *importFlags) check(c *cobra.Command, args []string) error {
 
 func (f *importFlags) run(c *cobra.Command, out, errOut io.Writer, args []string) error {
 	f.options.ReadFile = readNamed
-	i, err := f.read(c.InOrStdin(), args)
+	i, err := awaited(c.Context(), func() (*checked, error) { return f.checked(c.InOrStdin(), args) })
 	if err != nil {
 		return err
-	}
-	wrong, doubt := i.Check()
-	if wrong {
-		return doubt
 	}
 	if refused := slices.Concat(i.Unknown, i.Differs); f.strict && len(refused) > 0 {
 		return fmt.Errorf("--strict: %s", strings.Join(refused, "\n  "))
 	}
-	f.report(errOut, i, doubt)
+	f.report(errOut, i.Import, i.doubt)
 	if _, err := out.Write(i.Text); err != nil {
 		return failed(err)
 	}
 	return nil
+}
+
+// checked is an import and why it does not run as it stands; nil: it does.
+type checked struct {
+	*vllmargs.Import
+	doubt error
+}
+
+func (f *importFlags) checked(in io.Reader, args []string) (*checked, error) {
+	i, err := f.read(in, args)
+	if err != nil {
+		return nil, err
+	}
+	wrong, doubt := i.Check()
+	if wrong {
+		return nil, doubt
+	}
+	return &checked{i, doubt}, nil
 }
 
 // report says what became of every flag.

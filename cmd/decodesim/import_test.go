@@ -57,6 +57,17 @@ func TestACommandLineMayComeInSeveralWays(t *testing.T) {
 	assert.Equal(t, want, out)
 }
 
+// TestAPathStaysOne: without its ./ it would be the name of a model.
+func TestAPathStaysOne(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("mine", []byte("no JSON"), 0o600))
+	for _, path := range []string{"./mine", "mine"} {
+		status, _, errOut := try("import", "vllm serve us/ours", "--gpu", "h100", "--model-config", path)
+		assert.Equal(t, exitBadInput, status)
+		assert.Contains(t, errOut, "mine: config is not a JSON object")
+	}
+}
+
 // TestAModelOfOnesOwnIsImported: from its config.json, named in the flag or in the folder that the server loads.
 func TestAModelOfOnesOwnIsImported(t *testing.T) {
 	t.Chdir(t.TempDir())

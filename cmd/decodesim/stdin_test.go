@@ -76,11 +76,13 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 // Nobody writes, and the command ends when it is stopped.
 func TestWaitingForStdinEndsWithTheCommand(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	r, w := io.Pipe()
-	defer w.Close()
-	status, _, errOut := piped(ctx, r, "run", "-")
-	assert.Equal(t, exitBadInput, status)
-	assert.Contains(t, errOut, "canceled")
+	for _, args := range [][]string{{"run", "-"}, {"import", "-", "--gpu", "h100"}} {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		defer cancel()
+		r, w := io.Pipe()
+		defer w.Close()
+		status, _, errOut := piped(ctx, r, args...)
+		assert.Equal(t, exitBadInput, status)
+		assert.Contains(t, errOut, "canceled")
+	}
 }

@@ -85,20 +85,18 @@ func (g *given) complete() error {
 
 // lasting returns the flags that count, the last of each, and has it said where that is not the only one.
 func (d *draft) lasting(all []*given) []*given {
+	alike := map[string][]*given{}
+	key := func(g *given) string { return strings.Join(append([]string{g.flag.names[0]}, g.path...), "\x00") }
+	for _, g := range all {
+		alike[key(g)] = append(alike[key(g)], g)
+	}
 	var last []*given
-	for i, g := range all {
-		same := func(h *given) bool {
-			return h.flag.names[0] == g.flag.names[0] && slices.Equal(h.path, g.path)
+	for _, g := range all {
+		same := alike[key(g)]
+		if g == same[len(same)-1] {
+			g.before = same[:len(same)-1]
+			last = append(last, g)
 		}
-		if slices.ContainsFunc(all[i+1:], same) {
-			continue
-		}
-		for _, h := range all[:i] {
-			if same(h) {
-				g.before = append(g.before, h)
-			}
-		}
-		last = append(last, g)
 	}
 	return last
 }

@@ -60,8 +60,7 @@ func ReadWords(words []string, o Options) (*Import, error) {
 	}
 	l := &lexer{variables: v}
 	for _, w := range words {
-		l.assigns(w)
-		l.words = append(l.words, w)
+		l.add(w, w)
 	}
 	l.end()
 	return l.scenario(o)

@@ -32,6 +32,10 @@ type server struct {
 const accepted = `expected "vllm serve MODEL …", "python -m vllm.entrypoints.openai.api_server …", "docker run … vllm/vllm-openai …", ` +
 	`"python -m sglang.launch_server …", "sglang serve …" or "trtllm-serve MODEL …"`
 
+// serversMax bounds how many servers are looked at: two are what can be imported, and the error about more has what
+// each of them is.
+const serversMax = 16
+
 // find returns the servers that a text starts: one, or one for each role of a disaggregated deployment. With a known
 // engine, a text may be the arguments of one alone.
 func (l *lexer) find(engine string) ([]*server, error) {
@@ -44,6 +48,9 @@ func (l *lexer) find(engine string) ([]*server, error) {
 		if s != nil {
 			found = append(found, s)
 		}
+	}
+	if len(found) > serversMax {
+		return nil, fmt.Errorf("the text starts %d servers; expected one, or one of each role", len(found))
 	}
 	switch {
 	case len(found) > 0:

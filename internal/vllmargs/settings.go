@@ -21,6 +21,9 @@ func (d *draft) unread(g *given) error {
 	return nil
 }
 
+// filesMax bounds how many files of settings are read, each of which may be as long as a scenario.
+const filesMax = 8
+
 // gather returns the flags of the arguments and of the files that they name. Over such files the command line wins,
 // except in trtllm-serve (unverified).
 func (d *draft) gather(args []string) ([]*given, error) {
@@ -28,9 +31,14 @@ func (d *draft) gather(args []string) ([]*given, error) {
 	if err != nil {
 		return nil, err
 	}
+	files := 0
 	for _, g := range slices.Clone(all) {
 		if !g.namesFile() {
 			continue
+		}
+		files++
+		if files > filesMax {
+			return nil, fmt.Errorf("%s is one file of settings too many; expected at most %d", g.text(), filesMax)
 		}
 		text, err := d.options.ReadFile(g.value())
 		if err != nil {

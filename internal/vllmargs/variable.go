@@ -3,7 +3,6 @@ package vllmargs
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -13,11 +12,17 @@ type variables struct {
 	value map[string]string
 	fixed map[string]bool // given by --var, which stands above the script
 	order []string        // names in the order in which the text sets them
+	named map[string]bool // those of order
+	grown *int            // bytes that values have put in the place of variables
 }
+
+// grownMax bounds what values put in the place of variables, in bytes: a value that holds the one before it twice
+// doubles with each line, so that a script of forty lines would be longer than any memory.
+const grownMax = 4 << 20
 
 // newVariables reads NAME=VALUE pairs.
 func newVariables(pairs []string) (variables, error) {
-	v := variables{value: map[string]string{}, fixed: map[string]bool{}}
+	v := variables{value: map[string]string{}, fixed: map[string]bool{}, named: map[string]bool{}, grown: new(int)}
 	for _, pair := range pairs {
 		m := assignment.FindStringSubmatch(pair)
 		if m == nil {
@@ -29,8 +34,8 @@ func newVariables(pairs []string) (variables, error) {
 }
 
 func (v *variables) set(name, value string) {
-	if !slices.Contains(v.order, name) {
-		v.order = append(v.order, name)
+	if !v.named[name] {
+		v.order, v.named[name] = append(v.order, name), true
 	}
 	if !v.fixed[name] && !strings.Contains(value, "$") { // what is not known stays unknown
 		v.value[name] = value
@@ -42,7 +47,7 @@ var reference = regexp.MustCompile(`^\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-
 
 // expand replaces what stands at a $ by its value; one that is not known stays as it is written. Without quotes, the
 // value is split into words.
-func (l *lexer) expand(inQuotes bool) {
+func (l *lexer) expand(inQuotes bool) error {
 	rest := l.text[l.at:]
 	length, value, known := 1, "", false
 	m := reference.FindStringSubmatch(rest)
@@ -59,19 +64,26 @@ func (l *lexer) expand(inQuotes bool) {
 			value, known = m[2], !strings.Contains(m[2], "$")
 		}
 	case strings.HasPrefix(rest, "${"):
-		length = strings.IndexByte(rest+"}", '}') + 1
+		length = upTo(rest, '}') + 1
 	}
 	length = min(length, len(rest))
 	l.at += length
-	switch {
-	case !known:
+	if !known {
 		l.word.WriteString(rest[:length])
 		l.open = true
-	case inQuotes:
+		return nil
+	}
+	*l.grown += len(value)
+	if *l.grown > grownMax {
+		return fmt.Errorf("the values of variables make the text longer by more than %d bytes, at %s; expected the command "+
+			"line of one server", grownMax, clip(rest[:length]))
+	}
+	if inQuotes {
 		l.word.WriteString(value)
-	default:
+	} else {
 		l.unquoted(value)
 	}
+	return nil
 }
 
 func (l *lexer) unquoted(value string) {

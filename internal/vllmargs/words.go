@@ -21,6 +21,7 @@ type lexer struct {
 
 	statements [][]string
 	words      []string        // of the statement under way
+	begun      bool            // one of them names its command: what comes before may set variables
 	word       strings.Builder // the word under way
 	open       bool            // there is one, perhaps empty
 	redirected string          // the operator whose target comes next; empty: none
@@ -56,7 +57,7 @@ func (l *lexer) step() error {
 		l.at++
 	case '\n':
 		l.at++
-		l.newline()
+		return l.newline()
 	case ';', '&', '|', '(', ')':
 		l.end()
 		l.at++
@@ -67,17 +68,25 @@ func (l *lexer) step() error {
 			l.keep()
 			return nil
 		}
-		l.at += strings.IndexByte(l.text[l.at:]+"\n", '\n')
+		l.at += upTo(l.text[l.at:], '\n')
 	case '\\':
 		l.escape()
 	case '\'', '"':
 		return l.quoted(c)
 	case '$':
-		l.expand(false)
+		return l.expand(false)
 	default:
 		l.keep()
 	}
 	return nil
+}
+
+// upTo is the length of a text up to a character, or of all of it.
+func upTo(text string, end byte) int {
+	if i := strings.IndexByte(text, end); i >= 0 {
+		return i
+	}
+	return len(text)
 }
 
 func (l *lexer) keep() {
@@ -99,39 +108,60 @@ func (l *lexer) escape() {
 	l.keep()
 }
 
-// flagNext matches lines that go on with a flag, after blank lines and comments.
-var flagNext = regexp.MustCompile(`^(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:-|–|—)`)
+// flagNext matches lines that go on with a flag, and what stands before it: blank lines and comments.
+var flagNext = regexp.MustCompile(`^((?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*)(?:-|–|—)`)
 
-func (l *lexer) newline() {
+func (l *lexer) newline() error {
 	l.close()
 	for _, end := range l.documents {
-		body, rest, _ := strings.Cut("\n"+l.text[l.at:]+"\n", "\n"+end+"\n")
-		l.at = max(l.at, len(l.text)-max(0, len(rest)-1))
-		l.file(body)
+		if err := l.file(l.document(end)); err != nil {
+			return err
+		}
 	}
 	l.documents, l.target = nil, ""
-	if len(l.words) == 0 || !flagNext.MatchString(l.text[l.at:]) {
-		l.end()
+	var next []string
+	if len(l.words) > 0 {
+		next = flagNext.FindStringSubmatch(l.text[l.at:])
 	}
+	if next == nil {
+		l.end()
+		return nil
+	}
+	l.at += len(next[1]) // read once, however many lines of comments there are
+	return nil
+}
+
+// document reads a here-document up to the line that ends it, or to the end of the text.
+func (l *lexer) document(end string) (body string) {
+	from := l.at
+	for l.at < len(l.text) {
+		line := l.at
+		l.at = min(len(l.text), line+upTo(l.text[line:], '\n')+1)
+		if strings.TrimSuffix(l.text[line:l.at], "\n") == end {
+			return l.text[from:max(from, line-1)]
+		}
+	}
+	return l.text[from:]
 }
 
 // file keeps a here-document that becomes a file: scripts write the settings of their server so.
-func (l *lexer) file(body string) {
+func (l *lexer) file(body string) error {
 	if l.target == "" {
-		return
+		return nil
 	}
-	d := &lexer{text: strings.TrimPrefix(body, "\n"), variables: l.variables}
+	d := &lexer{text: body, variables: l.variables}
 	for d.at < len(d.text) {
-		if d.text[d.at] == '$' {
-			d.expand(true)
-		} else {
+		if d.text[d.at] != '$' {
 			d.keep()
+		} else if err := d.expand(true); err != nil {
+			return err
 		}
 	}
 	if l.files == nil {
 		l.files = map[string]string{}
 	}
 	l.files[l.target] = d.word.String()
+	return nil
 }
 
 // redirect drops an operator such as 2>&1 and has its target dropped.
@@ -165,7 +195,9 @@ func (l *lexer) quoted(quote byte) error {
 				l.at++
 			}
 		case quote == '"' && c == '$':
-			l.expand(true)
+			if err := l.expand(true); err != nil {
+				return err
+			}
 		default:
 			l.keep()
 		}
@@ -190,8 +222,7 @@ func (l *lexer) close() {
 		l.target = w
 	case l.redirected != "":
 	default:
-		l.assigns(w)
-		l.words = append(l.words, dashes(w))
+		l.add(w, dashes(w))
 	}
 	l.redirected = ""
 }
@@ -202,8 +233,18 @@ func (l *lexer) end() {
 	if len(l.words) > 0 {
 		l.statements = append(l.statements, l.words)
 	}
-	l.words, l.redirected = nil, ""
+	l.words, l.begun, l.redirected = nil, false, ""
 }
+
+// add appends a word to the statement under way, which it may set a variable for.
+func (l *lexer) add(written, word string) {
+	l.assigns(written)
+	l.words = append(l.words, word)
+	l.begun = l.begun || !assignment.MatchString(word) && !slices.Contains(beforeCommands, word)
+}
+
+// beforeCommands are words behind which variables are still set, and no command has begun.
+var beforeCommands = []string{"export", "env", "sudo", "declare", "local"}
 
 // assignment is NAME=value.
 var assignment = regexp.MustCompile(`^([A-Za-z_]\w*)=((?s:.*))$`)
@@ -215,9 +256,7 @@ func (l *lexer) assigns(w string) {
 	if rest, ok := strings.CutPrefix(w, "--env="); ok {
 		w, container = rest, true
 	}
-	if !container && slices.ContainsFunc(l.words, func(w string) bool {
-		return !assignment.MatchString(w) && !slices.Contains([]string{"export", "env", "sudo", "declare", "local"}, w)
-	}) {
+	if l.begun && !container {
 		return
 	}
 	if m := assignment.FindStringSubmatch(w); m != nil {

@@ -1,8 +1,11 @@
 package vllmargs
 
 import (
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -150,5 +153,52 @@ func TestFragmentsAreRead(t *testing.T) {
 		require.Len(t, servers, 1, text)
 		s := servers[0]
 		assert.Equal(t, []string{"m", "-tp", "2"}, s.args, text)
+	}
+}
+
+// TestVariablesDoNotFillMemory: each line doubles the one before it.
+func TestVariablesDoNotFillMemory(t *testing.T) {
+	text := "A0=aaaaaaaa\n"
+	for i := range 40 {
+		text += fmt.Sprintf("A%d=$A%d$A%d\n", i+1, i, i)
+	}
+	for _, ending := range []string{"vllm serve $A40", "cat > f <<EOF\n$A40\nEOF\nvllm serve x --config f"} {
+		_, err := Read(text+ending, Options{GPU: "h100"})
+		require.ErrorContains(t, err, "the values of variables make the text longer by more than 4194304 bytes, at $A")
+	}
+	quoted := "A=" + strings.Repeat("a", 1<<12) + "\n" + `vllm serve "` + strings.Repeat("$A", 1<<11) + `"`
+	_, err := Read(quoted, Options{GPU: "h100"})
+	require.ErrorContains(t, err, "bytes, at $A", "nor between quotes")
+}
+
+// TestALongTextIsReadInTheTimeOfItsLength: nothing is read again for each line, word or flag. Where it
+// was, each text took minutes, or at least ten seconds.
+func TestALongTextIsReadInTheTimeOfItsLength(t *testing.T) {
+	const serve = "vllm serve llama-3.1-8b "
+	numbered := func(n int, format string) (text string) {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	none := func(string) ([]byte, error) { return nil, fs.ErrNotExist }
+	for name, text := range map[string]string{
+		"assignments":   "export " + numbered(70_000, "A%d=1 ") + "\n" + serve,
+		"comments":      strings.Repeat("x\n#\n", 200_000) + serve,
+		"continued":     serve + "\n" + strings.Repeat("#\n", 500_000) + "-f",
+		"unknown flags": serve + numbered(40_000, "--unknown-flag-%d 3 "),
+		"parts":         serve + numbered(25_000, "--compilation-config.part%d 3 "),
+		"documents":     numbered(40_000, "cat > f%d <<E\na: 1\nE\n") + serve,
+		"servers":       strings.Repeat("vllm serve x\n", 80_000),
+	} {
+		began := time.Now()
+		_, err := Read(text, Options{GPU: "h100", ReadFile: none})
+		if name == "servers" {
+			require.ErrorContains(t, err, "the text starts 80000 servers")
+		} else {
+			require.NoError(t, err, name)
+		}
+		assert.Less(t, time.Since(began), 8*time.Second, name)
 	}
 }
