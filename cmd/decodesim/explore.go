@@ -88,7 +88,7 @@ func writeExplorer(errOut io.Writer, text []byte, out, wasm string) error {
 	case err != nil:
 		return err
 	}
-	dir, err := output.Open(out)
+	dir, err := output.Open(out, explore.SiteFiles()...)
 	if err != nil {
 		return err
 	}

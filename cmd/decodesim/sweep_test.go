@@ -112,3 +112,30 @@ func TestFigureOfTheDocumentationOfSweeps(t *testing.T) {
 	require.True(t, bytes.Equal(drawn, documented), "docs/load_curve.svg is not what decodesim sweep chat-70b --ladder "+
 		"draws; %s", updateWith)
 }
+
+// TestASweepWithAFigureInItsWayIsRefused: the names of figures are known before the first run, as asked for or not.
+func TestASweepWithAFigureInItsWayIsRefused(t *testing.T) {
+	for name, args := range map[string]string{
+		"ttft_p95_s_by_rate.svg": "--over rate=5,10 --plot rate,ttft_p95_s",
+		"output_tokens_per_s_per_gpu_by_rate_and_max_num_seqs.png": "--over rate=5,10 " +
+			"--over pools.serve.max_num_seqs=8,16",
+	} {
+		inDir(t, small)
+		require.NoError(t, os.Mkdir("out", 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join("out", name), []byte("mine"), 0o600))
+		status, out, errOut := try(append(strings.Fields("sweep chat.yaml --out out"), strings.Fields(args)...)...)
+		assert.Equal(t, exitBadInput, status)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, `decodesim: output "out" already holds a run (`+name+`)`)
+		assert.Equal(t, []string{name}, entries(t, "out"), "what was there before")
+	}
+}
+
+// TestAFitWithAFileInItsWayIsRefused, before the trace is read.
+func TestAFitWithAFileInItsWayIsRefused(t *testing.T) {
+	inDir(t, small)
+	require.NoError(t, os.Mkdir("out", 0o700))
+	require.NoError(t, os.WriteFile("out/workload.yaml", []byte("mine"), 0o600))
+	_, _, errOut := try("workload", "fit", "nowhere.csv", "--out", "out")
+	assert.Contains(t, errOut, `decodesim: output "out" already holds a run (workload.yaml)`)
+}

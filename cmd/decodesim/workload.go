@@ -141,11 +141,11 @@ func (f *traceFlags) register(c *cobra.Command, files string) {
 }
 
 // open opens the directory of --out before anything is read; nil: there is none.
-func (f *traceFlags) open(c *cobra.Command) (*output.Dir, error) {
+func (f *traceFlags) open(c *cobra.Command, also ...string) (*output.Dir, error) {
 	if err := cmp.Or(f.refuse(c), outNamed(c)); err != nil || f.out == "" {
 		return nil, err
 	}
-	return output.Open(f.out)
+	return output.Open(f.out, also...)
 }
 
 func newFit(out, errOut io.Writer) *cobra.Command {
@@ -170,7 +170,7 @@ is that of --on; without it Llama 3.1 8B on H100s, doubled until they serve the 
 			if c.Flags().Changed("seed") {
 				d.Options.Seed = &seed
 			}
-			to, err := f.open(c)
+			to, err := f.open(c, "workload.yaml")
 			if err != nil {
 				return err
 			}

@@ -89,6 +89,11 @@ func packed(b []byte) ([]byte, error) {
 // Name returns the name of the scenario.
 func (s *Site) Name() string { return s.name }
 
+// SiteFiles are the names of the files of a site.
+func SiteFiles() []string {
+	return []string{"index.html", "worker.js", execName, execName + "." + licenceName, wasmName + ".gz"}
+}
+
 // WriteTo writes the files of the site.
 func (s *Site) WriteTo(d *output.Dir) error {
 	policy := "worker-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"

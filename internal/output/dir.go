@@ -120,7 +120,8 @@ var results = []string{
 // figures are the names of figures that commands leave, without what they end in.
 var figures = []string{
 	"cdfs", "error_by_concurrency", "frontier", "goodput_by_split", "itl_cdf", "itl_parts", "itl_vs_batch", "load_curve",
-	"parity_e2e", "parity_tpot", "parity_ttft", "roofline", "steps", "timeline", "tornado", "ttft_cdf", "workload",
+	"parity_e2e", "parity_tpot", "parity_ttft", "roofline", "speculation", "steps", "timeline", "tornado", "ttft_cdf",
+	"workload",
 }
 
 func refuseResults(path string, also ...string) error {

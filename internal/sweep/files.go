@@ -75,14 +75,26 @@ func (r *Result) figures(dir *output.Dir) error {
 		steps = append(steps, dir.Draw("load_curve", func() (plot.Figure, error) { return LoadCurve(r) }))
 	}
 	steps = append(steps, dir.Draw("frontier", func() (plot.Figure, error) { return FrontierFigure(r) }))
-	if len(r.Plots) == 0 && len(r.Axes) == 2 {
-		p := Plot{X: r.Axes[0].Name, Y: r.Axes[1].Name, Heat: "output_tokens_per_s_per_gpu"}
-		steps = append(steps, dir.Draw(fileOf(p), func() (plot.Figure, error) { return r.draw(p) }))
-	}
-	for _, p := range r.Plots {
+	for _, p := range r.drawn() {
 		steps = append(steps, dir.Draw(fileOf(p), func() (plot.Figure, error) { return r.draw(p) }))
 	}
 	return output.InOrder(context.Background(), steps)
+}
+
+// drawn are the figures that were asked for; without any, a sweep over two axes has a map of them.
+func (h *Head) drawn() []Plot {
+	if len(h.Plots) == 0 && len(h.Axes) == 2 {
+		return []Plot{{X: h.Axes[0].Name, Y: h.Axes[1].Name, Heat: "output_tokens_per_s_per_gpu"}}
+	}
+	return h.Plots
+}
+
+// drawnFiles are the files of what is drawn, by which a directory that has one is refused before the first run.
+func (h *Head) drawnFiles() (names []string) {
+	for _, p := range h.drawn() {
+		names = append(names, fileOf(p)+".svg", fileOf(p)+".png")
+	}
+	return names
 }
 
 // fileOf names the files of a figure.

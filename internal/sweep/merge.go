@@ -82,12 +82,12 @@ func Merge(ctx context.Context, dirs []string, out string) (r *Result, files []s
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := output.Open(out)
+	first := parts[0]
+	dir, err := output.Open(out, first.Head.drawnFiles()...)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer dir.Abandon()
-	first := parts[0]
 	r, err = writeFiles(ctx, dir, &first.Head, []byte(first.Scenario), first.Assumed, func(do func(*Row) error) error {
 		return inOrder(parts, do)
 	})

@@ -40,7 +40,7 @@ func Open(ctx context.Context, path string, s *Sweep, shard Shard) (*Work, error
 			return nil, fmt.Errorf("output %q cannot be made: %w", path, err)
 		}
 	}
-	w.Dir, err = output.Open(path)
+	w.Dir, err = output.Open(path, s.drawnFiles()...)
 	if err == nil {
 		w.journal, err = openJournal(path, opening{schemaJournal, print, shard}, shard.runs(s.Runs()))
 	}
