@@ -150,7 +150,7 @@ func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
 				return nil, errors.Join(
 					fmt.Errorf("the tests of %s without a mistake: %s: %s", of, right.verdict, right.said), err)
 			}
-			run.limit = 20*time.Second + 10*right.took
+			run.limit = 10*time.Second + 4*right.took
 			runs = append(runs, run)
 		}
 	}
