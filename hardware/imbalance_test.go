@@ -71,6 +71,7 @@ func TestTheBusiestGPUHasMoreExpertsThanTheMean(t *testing.T) {
 		{"gpt-oss-120b", 2, 4, 0, []int{1, 4, 16, 64}},
 		{"deepseek-r1", 8, 8, 1, []int{1, 4, 16, 64, 256}},
 		{"gpt-oss-120b", 4, 4, 0.5, []int{1, 4, 16, 64}},
+		{"mixtral-8x7b", 4, 2, 0, []int{1, 2, 3, 4, 6, 8}},
 	} {
 		d := spread(t, c.model, c.gpus, hardware.Routing{Skew: c.skew})
 		r := hardware.NewRoofline(d, 0)

@@ -130,6 +130,8 @@ func TestLimitsOfDeploymentsBelongToThem(t *testing.T) {
 		{true, func(d *hardware.Deployment) { d.Decoding.Sampling = hardware.TopP }},
 		{false, func(d *hardware.Deployment) { d.Decoding.Sampling = "beam" }},
 		{false, func(d *hardware.Deployment) { d.KVDtype = "fp6" }},
+		{false, func(d *hardware.Deployment) { d.Parallel.AllToAll = "carrier-pigeon" }},
+		{false, func(d *hardware.Deployment) { d.Parallel.Overlap = "three-batch" }},
 		{true, func(d *hardware.Deployment) { d.KVDtype, d.AttentionFP8 = "fp8", true }},
 		{false, func(d *hardware.Deployment) { d.AttentionFP8 = true }},
 		{false, func(d *hardware.Deployment) { d.Parallel.Data = 2 }}, // 16 GPUs for 8 experts

@@ -175,6 +175,9 @@ func TestNoDraftsCostNothing(t *testing.T) {
 			return
 		}
 		require.Greater(t, with.First, without.First)
+		hosted := speculating(t, d, "eagle", 3, nil)
+		hosted.Speculation.HostS += 1e-3
+		require.Equal(t, with, price(hardware.NewRoofline(hosted, 4), b), "the host prepares no draft")
 	})
 }
 

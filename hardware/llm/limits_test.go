@@ -79,6 +79,7 @@ func TestBoundsOfShapesBelongToThem(t *testing.T) {
 		{"window", small, func(m *Model) *int { return &attention(m).Window }, 0, 1_073_741_824},
 		{"output rank", grouped, func(m *Model) *int { return &attention(m).OutputRank }, 1, 1_048_576},
 		{"output groups", grouped, func(m *Model) *int { return &attention(m).OutputGroups }, 1, 4},
+		{"KV heads without a latent", small, func(m *Model) *int { return &attention(m).KVHeads }, 1, 4},
 		{"KV heads", latent, func(m *Model) *int { return &attention(m).KVHeads }, 0, 4},
 		{"latent rank", latent, func(m *Model) *int { return &attention(m).Latent.Rank }, 1, 1_048_576},
 		{"query rank", latent, func(m *Model) *int { return &attention(m).Latent.QueryRank }, 0, 1_048_576},

@@ -1,0 +1,171 @@
+package hardware_test
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestTokensAddUpToASequence: what a token is said to add to the cache, while no window is full and when all are, is by
+// how much a sequence grows, over a span that completes every entry of several tokens.
+func TestTokensAddUpToASequence(t *testing.T) {
+	const longest = 512 // tokens of a window that is kept whole, of which no sequence is charged less
+	for _, name := range catalog.ModelNames() {
+		for dtype, element := range map[string]float64{"bf16": 2, "fp8": 1, "int8": 1, "int4": 4.5 / 8} {
+			d := hardware.Deployment{Model: model(t, name), KVDtype: dtype, Parallel: hardware.Parallel{Tensor: 4, Pipeline: 1}}
+			span, least, most, hybrid := 1, math.MaxInt, 0, true
+			for _, g := range d.Model.Attention() {
+				span *= max(1, g.Ratio) * max(1, g.IndexPool)
+				if g.Window > 0 {
+					least, most = min(least, g.Window), max(most, g.Window)
+					hybrid = hybrid && !g.Chunked
+				}
+			}
+			full, _ := d.SequenceBytes(0)
+			require.Zero(t, full, name)
+			once, replica := d.KVBytesPerToken()
+			if span <= least {
+				grown, _ := d.SequenceBytes(span)
+				require.InEpsilon(t, grown/float64(span)+1, once+1, 1e-9, "%s %s, its first tokens", name, dtype)
+			}
+			require.GreaterOrEqual(t, replica, once*(1-1e-12), name)
+			held := 0.0 // by ranks, each a whole number of heads or all of a latent and of an index
+			for _, g := range d.Model.Attention() {
+				heads := 4.0
+				if g.Latent == 0 {
+					heads = 4 * float64((g.KVHeads+3)/4) / float64(g.KVHeads)
+				}
+				entry := element * float64(g.Layers*g.Elements())
+				if dtype == "fp8" {
+					entry = g.EntryBytes(element) // some have a layout of their own
+				}
+				if g.Ratio > 0 {
+					entry *= 1 + 1/float64(g.Ratio)
+				}
+				held += heads*entry + 4*g.IndexBytesPerToken(element)
+			}
+			require.InEpsilon(t, held+1, replica+1, 1e-9, "%s %s, on all ranks", name, dtype)
+			for _, d.HybridKV = range []bool{false, true} {
+				if d.HybridKV && !(hybrid && sees(&d)) {
+					continue // no group of the cache keeps less than the context
+				}
+				from := span * (1 + max(most, longest)/span)
+				before, state := d.SequenceBytes(from)
+				after, still := d.SequenceBytes(from + 4*span)
+				require.Equal(t, state, still)
+				require.Equal(t, d.Model.StateBytes(), state)
+				require.InEpsilon(t, (after-before)/float64(4*span)+1, d.KVBytesGrown()+1, 1e-9,
+					"%s %s, hybrid %t, its later tokens", name, dtype, d.HybridKV)
+			}
+		}
+	}
+}
+
+// sees reports whether some layer sees the whole context.
+func sees(d *hardware.Deployment) bool {
+	for _, g := range d.Model.Attention() {
+		if g.Window == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTheLongestSequenceIsTheLongest: it fits, and one that is a block longer does not, of whatever its length takes
+// beside its own blocks.
+func TestTheLongestSequenceIsTheLongest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := func(what string, least, most int) int { return rapid.IntRange(least, most).Draw(t, what) }
+		size := int64(whole("block size", 1, 64))
+		m := hardware.Memory{SequenceBlocks: int32(whole("sequence blocks", 0, 5))}
+		if rapid.Bool().Draw(t, "windowed") {
+			m.Windowed = sim.Windowed{Blocks: int32(whole("of windows", 1, 4)), BlocksMax: int32(whole("up to", 1, 20))}
+		}
+		if rapid.Bool().Draw(t, "passing") {
+			m.Passing = sim.Passing{Blocks: int32(whole("passing", 1, 4)), Window: int32(whole("window", 1, 600)),
+				TokensMax: int32(whole("chunk", 1, 900))}
+		}
+		of := func(tokens int64) int64 { // a block for each size tokens begun, and for each of those in the window
+			blocks := int64(m.SequenceBlocks)
+			for at := int64(0); at < tokens; at += size {
+				blocks++
+				if at/size < int64(m.Windowed.BlocksMax) {
+					blocks += int64(m.Windowed.Blocks)
+				}
+			}
+			return blocks
+		}
+		chunk := func(tokens int64) int64 { // the blocks that a chunk and its window touch beyond those of the window
+			if m.Passing.Blocks == 0 {
+				return 0
+			}
+			touched := func(n int64) int64 { return 1 + int64(math.Ceil(float64(n)/float64(size))) }
+			window := int64(m.Passing.Window)
+			held := min(tokens/size, touched(window-1+int64(m.Passing.TokensMax)))
+			return int64(m.Passing.Blocks) * max(0, held-touched(window))
+		}
+		blocks := int64(whole("blocks", 0, 300))
+		computed, prompt := int64(0), int64(0)
+		for n := int64(1); n <= blocks; n++ {
+			require.Equal(t, of(n*size), m.BlocksOf(n*size, size))
+			require.Equal(t, of(n*size), m.BlocksOf(n*size-size+1, size))
+			if of(n*size) <= blocks {
+				computed = n * size
+				if of(n*size)+chunk(n*size) <= blocks {
+					prompt = n * size
+				}
+			}
+		}
+		require.Equal(t, computed, m.TokensIn(blocks, size))
+		require.Equal(t, prompt, m.LongestIn(blocks, size))
+	})
+}
+
+// TestMemoryIsDividedAsTheShareSays: of all memory, of what is beside activations and context, or of what is left. What
+// does not fit says what would, and a GPU of so much memory holds it.
+func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
+	least := regexp.MustCompile(`a GPU of at least (\d+) GB`)
+	for name, tensor := range map[string]int{"llama-3.1-8b": 32, "llama-3.1-70b": 64, "gpt-oss-120b": 64, "deepseek-v3": 64} {
+		for _, of := range []hardware.ShareOf{hardware.OfTotal, hardware.OfStatic, hardware.OfFree} {
+			for _, tokens := range []int{512, 16384} {
+				d := deployment(t, name, "h100-sxm", tensor) // no more GPUs can share it
+				d.GPU.MemoryBytes.Value = 4e12
+				share := hardware.MemoryShare{Of: of, Share: 0.8}
+				m, err := d.MemoryOf(share, tokens, 64, 16)
+				require.NoError(t, err)
+				fixed := m.Weights + m.Adapters
+				beside := m.Activations + m.Context
+				want := map[hardware.ShareOf]float64{hardware.OfTotal: 0.8*4e12 - fixed - beside,
+					hardware.OfStatic: 0.8*4e12 - fixed, hardware.OfFree: 0.8 * (4e12 - fixed - beside)}[of]
+				require.InEpsilon(t, want, m.KV, 1e-12)
+				require.InEpsilon(t, fixed+beside+m.KV, m.Usable, 1e-12)
+				require.Equal(t, int64(m.KV/m.BlockBytes), m.Blocks)
+				require.InEpsilon(t, 16*m.TokenBytes, m.BlockBytes, 1e-12)
+
+				d.GPU.MemoryBytes.Value = fixed
+				_, err = d.MemoryOf(share, tokens, 64, 16)
+				var small *hardware.MemoryError
+				require.ErrorAs(t, err, &small)
+				require.Positive(t, small.MissBytes)
+				said := least.FindStringSubmatch(small.Hint)
+				require.Len(t, said, 2, small.Hint)
+				gb, err := strconv.ParseFloat(said[1], 64)
+				require.NoError(t, err)
+				for more, fits := range map[float64]bool{-1e9: false, 1e9: true} {
+					d.GPU.MemoryBytes.Value = gb*1e9 + more
+					_, err = d.MemoryOf(share, tokens, 64, 16)
+					assert.Equal(t, fits, err == nil, "%s, a share of %s, %d tokens: %v", name, of, tokens, err)
+				}
+			}
+		}
+	}
+}
