@@ -108,6 +108,34 @@ func TestAScheduleIsFollowed(t *testing.T) {
 	assert.InDelta(t, 100+3*1400+5*1000+2*(c.Now().Seconds()-2500), c.PoolTotals(0).UpS, 30, "and what drained")
 }
 
+// TestStabilisationStartsNothing: what was wanted a while ago keeps instances, but does not replace one that fails when
+// as many are left as are wanted now.
+func TestStabilisationStartsNothing(t *testing.T) {
+	a := scaling("schedule", 0)
+	a.Stabilisation, a.Provision = 10_000*sim.Second, 0
+	a.Schedule = []fleet.ScheduledSize{{At: 0, Replicas: 4}, {At: testcluster.At(100), Replicas: 3}}
+	p := testcluster.NewPool(4, routers.LeastLoaded{})
+	p.SizeMax = 6
+	var sizes []int
+	failures := []fleet.Failure{{Instance: 0, At: testcluster.At(155), Down: -1, Retry: true}}
+	c, _ := testcluster.New(func(c *sim.Config) {
+		c.Until = testcluster.At(300)
+		c.Controller = guarded{t, fleet.NewControllers(testcluster.Must(fleet.NewFailures(failures, []int{6})),
+			testcluster.Must(fleet.NewAutoscale(a, 6))), &sizes}
+	}, step()[:400], p)
+	c.Run()
+	failed := slices.Index(sizes, 3)
+	require.Greater(t, failed, 10, "for all are kept until then")
+	for i, n := range sizes {
+		want := 4
+		if i >= failed {
+			want = 3
+		}
+		assert.Equal(t, want, n)
+	}
+	require.Greater(t, len(sizes), failed+10)
+}
+
 // TestAutoscaleReplacesWhatFailed, even if no instance is left, and requests at the gate enter.
 func TestAutoscaleReplacesWhatFailed(t *testing.T) {
 	p := testcluster.NewPool(2, routers.LeastLoaded{})

@@ -125,6 +125,8 @@ func TestFailuresDependOnNothingElse(t *testing.T) {
 	more := when(20, 1, true, 1)
 	assert.Subset(t, more, one)
 	assert.Greater(t, len(more), len(one))
+	many := when(100, 1, true, 1)
+	assert.InDelta(t, 125, len(many), 5*math.Sqrt(125), "of instances that all are up at first")
 }
 
 // TestDrainsLeaveTheLast: the last instance waits for another, and a drained instance comes back after its time down.

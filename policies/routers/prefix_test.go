@@ -73,6 +73,7 @@ func TestPrefixesGoWhereTheyWent(t *testing.T) {
 		return to
 	}
 	all := routers.DefaultPrefixLimits()
+	assert.Equal(t, routers.PrefixLimits{MatchMin: 50, Imbalance: 32, ImbalanceShare: 10, Nodes: 1_048_576}, all)
 	assert.Equal(t, []int32{0, 1, 0, 1, 0, 0}, route(all, a, b, a, b, a2, a2))
 	assert.Equal(t, []int32{0, 1, 2, 0}, route(all, a, b, system, 0), "the system prompt is too short")
 	all.MatchMin = 40
