@@ -22,7 +22,8 @@ func TestTokensAddUpToASequence(t *testing.T) {
 	for _, name := range catalog.ModelNames() {
 		for dtype, element := range map[string]float64{"bf16": 2, "fp8": 1, "int8": 1, "int4": 4.5 / 8} {
 			d := hardware.Deployment{Model: model(t, name), KVDtype: dtype, Parallel: hardware.Parallel{Tensor: 4, Pipeline: 1}}
-			span, least, most, hybrid := 1, math.MaxInt, 0, true
+			span, hybrid := 1, true
+			least, most := math.MaxInt, 0
 			for _, g := range d.Model.Attention() {
 				span *= max(1, g.Ratio) * max(1, g.IndexPool)
 				if g.Window > 0 {
@@ -38,7 +39,7 @@ func TestTokensAddUpToASequence(t *testing.T) {
 				require.InEpsilon(t, grown/float64(span)+1, once+1, 1e-9, "%s %s, its first tokens", name, dtype)
 			}
 			require.GreaterOrEqual(t, replica, once*(1-1e-12), name)
-			held := 0.0 // by ranks, each a whole number of heads or all of a latent and of an index
+			taken := 0.0 // by ranks, each a whole number of heads or all of a latent and of an index
 			for _, g := range d.Model.Attention() {
 				heads := 4.0
 				if g.Latent == 0 {
@@ -51,9 +52,9 @@ func TestTokensAddUpToASequence(t *testing.T) {
 				if g.Ratio > 0 {
 					entry *= 1 + 1/float64(g.Ratio)
 				}
-				held += heads*entry + 4*g.IndexBytesPerToken(element)
+				taken += heads*entry + 4*g.IndexBytesPerToken(element)
 			}
-			require.InEpsilon(t, held+1, replica+1, 1e-9, "%s %s, on all ranks", name, dtype)
+			require.InEpsilon(t, taken+1, replica+1, 1e-9, "%s %s, on all ranks", name, dtype)
 			for _, d.HybridKV = range []bool{false, true} {
 				if d.HybridKV && !(hybrid && sees(&d)) {
 					continue // no group of the cache keeps less than the context
@@ -94,7 +95,7 @@ func TestTheLongestSequenceIsTheLongest(t *testing.T) {
 			m.Passing = sim.Passing{Blocks: int32(whole("passing", 1, 4)), Window: int32(whole("window", 1, 600)),
 				TokensMax: int32(whole("chunk", 1, 900))}
 		}
-		of := func(tokens int64) int64 { // a block for each size tokens begun, and for each of those in the window
+		of := func(tokens int64) int64 { // a block for each size tokens begun, and more where the window is
 			blocks := int64(m.SequenceBlocks)
 			for at := int64(0); at < tokens; at += size {
 				blocks++
@@ -110,8 +111,8 @@ func TestTheLongestSequenceIsTheLongest(t *testing.T) {
 			}
 			touched := func(n int64) int64 { return 1 + int64(math.Ceil(float64(n)/float64(size))) }
 			window := int64(m.Passing.Window)
-			held := min(tokens/size, touched(window-1+int64(m.Passing.TokensMax)))
-			return int64(m.Passing.Blocks) * max(0, held-touched(window))
+			taken := min(tokens/size, touched(window-1+int64(m.Passing.TokensMax)))
+			return int64(m.Passing.Blocks) * max(0, taken-touched(window))
 		}
 		blocks := int64(whole("blocks", 0, 300))
 		computed, prompt := int64(0), int64(0)
@@ -134,7 +135,8 @@ func TestTheLongestSequenceIsTheLongest(t *testing.T) {
 // does not fit says what would, and a GPU of so much memory holds it.
 func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 	least := regexp.MustCompile(`a GPU of at least (\d+) GB`)
-	for name, tensor := range map[string]int{"llama-3.1-8b": 32, "llama-3.1-70b": 64, "gpt-oss-120b": 64, "deepseek-v3": 64} {
+	for name, tensor := range map[string]int{
+		"llama-3.1-8b": 32, "llama-3.1-70b": 64, "gpt-oss-120b": 64, "deepseek-v3": 64} {
 		for _, of := range []hardware.ShareOf{hardware.OfTotal, hardware.OfStatic, hardware.OfFree} {
 			for _, tokens := range []int{512, 16384} {
 				d := deployment(t, name, "h100-sxm", tensor) // no more GPUs can share it

@@ -177,6 +177,23 @@ func TestProcessesGoOnFromBefore(t *testing.T) {
 	}
 }
 
+// TestClassesGoOnFromBefore: streams of classes do too.
+func TestClassesGoOnFromBefore(t *testing.T) {
+	const runs, perS, early = 1500, 4.0, 0.05
+	n := 0
+	for seed := range uint64(runs) {
+		m := requests.Mix{Prompt: lengths.Fixed(9), Output: lengths.Fixed(9), Classes: []requests.Class{{Name: "a"}}}
+		s, err := NewMix(Mix{Mix: m, DurationS: 100,
+			ByClass: []arrivals.Spec{{Process: "gamma", Rate: perS, CV: 3}}}, seed)
+		require.NoError(t, err)
+		var r sim.Request
+		for s.Next(&r) && r.Arrival.Seconds() < early {
+			n++
+		}
+	}
+	require.InEpsilon(t, runs*perS*early, n, 0.25, "a stream that begins with a gap has half as many more")
+}
+
 // TestMixesRefuse: what streams cannot have is an error that names the key.
 func TestMixesRefuse(t *testing.T) {
 	gamma, poisson := arrivals.Spec{Process: "gamma", Rate: 1, CV: 2}, arrivals.Spec{Process: "poisson", Rate: 1}

@@ -86,6 +86,10 @@ func TestRecordedTurnsWaitForTheirAnswers(t *testing.T) {
 		s, err := NewRecorded(threeTurns(), 10)
 		require.NoError(t, err)
 		require.InDelta(t, 2, s.Turns(), 0)
+		require.Equal(t, 4.0, s.Requests())
+		require.Equal(t, 4.0/5, s.Rate())
+		prompt, output := s.Means()
+		require.Equal(t, [2]float64{(34 + 33 + 55 + 80) / 4.0, 5}, [2]float64{prompt, output})
 		all, tasks := replay(t, s, func(*sim.Request) sim.Duration { return sim.Seconds(c.answerS) })
 		var sent []float64
 		for i := range all {
@@ -93,6 +97,13 @@ func TestRecordedTurnsWaitForTheirAnswers(t *testing.T) {
 		}
 		require.Equal(t, c.sent, sent)
 		require.Len(t, tasks, 2)
+		require.EqualValues(t, 2, s.Begun())
+		require.EqualValues(t, 1, tasks[0].Number+tasks[1].Number, "the first and the second")
+		for i := range all {
+			other := all[i].Prompt == 33
+			require.Equal(t, other, all[i].Session == 2, "requests of a task are of a session")
+			require.Equal(t, !other, all[i].Session == 1)
+		}
 		long := tasks[slices.IndexFunc(tasks, func(t Task) bool { return t.Requests == 3 })]
 		require.Equal(t, sim.Seconds(c.tools), long.Spent.Tools)
 		require.EqualValues(t, 34+55+80, long.PromptTokens)

@@ -62,6 +62,10 @@ func TestEveryFormatIsRead(t *testing.T) {
 			"2024-03-01 00:00:00.150000+00:00,396,109\n2024-03-01 02:00:00.150+02:00,879,55\n"},
 		{"azure 2025", "azure", "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2024-12-31 23:59:59.75,0,374,44\n" +
 			"2025-01-01 00:00:00,2,396,109\n2025-01-01T00:00:00Z,1,879,55\n"},
+		{"azure as JSON", "azure",
+			`{"TIMESTAMP":"2023-11-16 18:15:46.68","ContextTokens":374,"GeneratedTokens":44}` + "\n" +
+				`{"ContextTokens":396,"GeneratedTokens":109,"TIMESTAMP":"2023-11-16T18:15:46.93Z"}` + "\n" +
+				`{"TIMESTAMP": "2023-11-16 18:15:46.930000" ,"ContextTokens":879,"GeneratedTokens":55}`},
 		{"burstgpt", "burstgpt",
 			"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
 				"5,1,0.7,ChatGPT,374,44,418,Conversation log\n5,1,,GPT-4,99,0,99,API log\n" +
