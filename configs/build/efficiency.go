@@ -29,8 +29,8 @@ func efficiencyOf(s *configs.Scenario, p *configs.Pool, d *hardware.Deployment) 
 	switch {
 	case measured || catalog.IsEfficiencyPath(name):
 	case len(all.GPUs) > 0:
-		notes = append(notes, fmt.Sprintf("no measurement of %s went into the %s: they are those of other GPUs", d.GPU.Name,
-			of))
+		notes = append(notes, fmt.Sprintf("no measurement of %s went into the %s: they are those of %s", d.GPU.Name, of,
+			all.StandIn(&d.GPU)))
 	case strings.HasPrefix(e.Source, "prior"):
 		notes = append(notes, fmt.Sprintf("the %s are priors, not calibrated on %s", of, d.GPU.Name))
 	}

@@ -205,19 +205,31 @@ func (e *Efficiencies) on(gpu *hardware.GPU) (achieved hardware.Efficiency, stat
 	if own, ok := e.of(gpu.Name); ok {
 		return own, true
 	}
+	achieved, _ = e.standIn(gpu)
+	return achieved, false
+}
+
+// StandIn says whose efficiencies are taken for a GPU of which nothing is stated: the nearest one's, its family's, or
+// those of all together.
+func (e *Efficiencies) StandIn(gpu *hardware.GPU) string {
+	_, whose := e.standIn(gpu)
+	return whose
+}
+
+func (e *Efficiencies) standIn(gpu *hardware.GPU) (achieved hardware.Efficiency, whose string) {
 	for _, kin := range nearest(gpu.Name) {
 		if same, ok := e.of(kin); ok {
-			return same, false
+			return same, kin
 		}
 	}
 	if family := familyOf(gpu); family != "" {
 		for _, f := range e.Families {
 			if f.Family == family {
-				return f.Efficiency, false
+				return f.Efficiency, "its family, " + family
 			}
 		}
 	}
-	return e.Default, false
+	return e.Default, "all measured GPUs together"
 }
 
 // of returns what is stated of a GPU.
@@ -252,8 +264,16 @@ func nearest(gpu string) []string {
 		return []string{"b300-sxm", "b200-sxm"}
 	case "h200-sxm", "h100-nvl", "h100-pcie":
 		return []string{"h100-sxm"}
+	case "gh200-144gb":
+		return []string{"gh200-96gb"}
 	case "a100-sxm-40gb":
 		return []string{"a100-sxm-80gb"}
+	case "mi325x":
+		return []string{"mi300x"}
+	case "rtx-pro-6000-ws", "rtx-5090":
+		return []string{"rtx-pro-6000-server"}
+	case "l4":
+		return []string{"l40s"}
 	}
 	return nil
 }

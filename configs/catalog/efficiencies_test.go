@@ -26,6 +26,10 @@ func TestTheNearestGPUAchievesTheSame(t *testing.T) {
 		assert.Equal(t, want, achieved.LayerS, gpu)
 		assert.Equal(t, gpu == "b200-sxm", stated, gpu)
 	}
+	for gpu, whose := range map[string]string{"gb200": "b200-sxm", "gb300": "b200-sxm", "b300-sxm": "b200-sxm",
+		"h200-sxm": "all measured GPUs together"} {
+		assert.Equal(t, whose, e.StandIn(&hardware.GPU{Name: gpu}), gpu)
+	}
 	e.GPUs = append(e.GPUs, GPUEfficiency{GPU: "gb200", Efficiency: rack})
 	achieved, stated := e.For("gb200", "", "")
 	assert.True(t, stated)
@@ -60,6 +64,9 @@ func TestAnUnmeasuredGPUAchievesWhatItsFamilyDoes(t *testing.T) {
 		assert.Equal(t, want, achieved.LayerS, gpu)
 		assert.False(t, stated, gpu)
 	}
+	g, err := GPU("gb300")
+	require.NoError(t, err)
+	assert.Equal(t, "its family, blackwell", e.StandIn(&g))
 }
 
 // A model multiplies what its GPU achieves, in its own precision alone, and no share exceeds 1.

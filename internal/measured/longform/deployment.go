@@ -23,6 +23,7 @@ type replica struct {
 	pipeline, replicas int
 	simulated          int // of the replicas, which stand for all
 	drafts             int
+	offloaded          bool    // weights are in the memory of the host
 	yield              float64 // tokens that a step yields per sequence; 0: no speculation
 	pools              bool    // prefill and decode on separate ones
 }
@@ -103,7 +104,9 @@ func (r *row) weights() string {
 	return cmp.Or(certain(r.Text("weights")), catalog.PrecisionInName(r.Text("model")))
 }
 
-// inHouse is DeepSeek's engine, whose kernels for experts and for sending tokens to them SGLang has too.
+// inHouse is DeepSeek's engine, whose kernels for experts and for sending tokens to them SGLang has too. It always runs
+// two batches that take turns, prompts and decodes alike (DeepSeek-V3, arXiv 2412.19437, §3.4, and its profile-data;
+// from memory: unverified).
 const inHouse = "deepseek in-house"
 
 // hostedAPI stands in place of an engine where a service was measured from outside.
@@ -218,7 +221,12 @@ func (r *row) layout(d *replica) string {
 	if d.KVCache == "fp8" && strings.Contains(r.Text("notes"), "FP8 MLA") {
 		d.Arguments = append(d.Arguments, "attention: flash-fp8")
 	}
-	if overlap := overlapOf(r.Text("notes")); overlap != "" && d.DataParallel > 1 {
+	d.offloaded = offloaded.MatchString(r.Text("notes"))
+	overlap, said := overlapOf(r.Text("notes"))
+	if !said && r.Text("engine") == inHouse {
+		overlap = string(hardware.TwoBatch)
+	}
+	if overlap != "" && d.DataParallel > 1 {
 		d.Arguments = append(d.Arguments, "batch_overlap: "+overlap)
 	}
 	d.simulated = d.replicas
@@ -233,19 +241,24 @@ const wideRanks = 8
 // eachTensor is a layout among the notes: "(TP1 x n)", of replicas that fill the system.
 var eachTensor = regexp.MustCompile(`\(TP(\d+) x n\)`)
 
+// offloaded are the words for weights that the memory of the host holds, as "expert weights half offloaded".
+var offloaded = regexp.MustCompile(`(?i)\bweights?\b[^;.]*\boffload`)
+
 // overlaps are the words for what hides an all-to-all, as "with TBO" or "no MTP, no TBO".
 var overlaps = regexp.MustCompile(`(?i)\b(no |without )?(TBO|two-batch overlap|SBO|single-batch overlap)\b`)
 
-// overlapOf returns what notes say hides sending tokens to experts; empty: nothing.
-func overlapOf(notes string) string {
+// overlapOf returns what notes say hides sending tokens to experts, empty: nothing; false: they do not say.
+func overlapOf(notes string) (overlap string, said bool) {
 	m := overlaps.FindStringSubmatch(notes)
 	switch {
-	case m == nil || m[1] != "":
-		return ""
+	case m == nil:
+		return "", false
+	case m[1] != "":
+		return "", true
 	case strings.ContainsAny(m[2][:1], "Tt"):
-		return string(hardware.TwoBatch)
+		return string(hardware.TwoBatch), true
 	}
-	return string(hardware.SingleBatch)
+	return string(hardware.SingleBatch), true
 }
 
 func wholeNumber(text string) bool {

@@ -189,6 +189,10 @@ func (r *row) together(l *load, head string) string {
 // time that is measured, so their number matters: of a row that does not state it, it is that of another row of the
 // same source with the same lengths.
 func (r *row) atOnce(l *load, d *replica) string {
+	if r.kind == prefill && r.metric.name == "input_tokens_per_s" && l.output == 1 {
+		l.steps, l.batch = true, 0 // one full step of prompts after another, which nothing decodes beside
+		return ""
+	}
 	if l.requests == 0 {
 		l.requests = r.counts[r.countKey()]
 		r.took.counts = r.took.counts || l.requests > 0

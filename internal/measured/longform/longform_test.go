@@ -72,8 +72,39 @@ func TestUnitsAndWhatAValueIsPer(t *testing.T) {
 	}
 }
 
+// A list of prompts of which one token each is asked is one full step of prompts after another, on a server that
+// decodes nothing; and where more is asked, requests.
+func TestAListOfPromptsIsStepsOfPromptsAlone(t *testing.T) {
+	list := func(osl string) measured.Run {
+		return oneRun(t, "kind", "prefill", "model", "deepseek-r1", "gpu", "h200-sxm", "gpus", "8", "tp", "8", "isl", "4096",
+			"arrivals", "all at t=0; 512 prompts", "offered_rps", "", "osl", osl, "metric", "input_tokens_per_s", "unit",
+			"tok/s", "per", "node of 8")
+	}
+	run := list("1")
+	require.Empty(t, run.Skip)
+	require.NotNil(t, run.Priced)
+	assert.Equal(t, measured.Step{Prefills: 2, ChunkTokens: 4096, Separate: true}, *run.Priced.Step)
+	assert.InEpsilon(t, 8192/0.5, run.Rows[0].Values[0].Unit.Of(0.5), 1e-12, "8,192 tokens of the node in half a second")
+	assert.Nil(t, list("2").Priced)
+}
+
+// Weights that are fetched from the host leave a GPU that could not hold them room; a cache that is offloaded does not.
+func TestWeightsInTheMemoryOfTheHostAreNoObstacle(t *testing.T) {
+	for notes, want := range map[string]bool{
+		"2 ranks per prefill instance with weight offload to CPU memory": true,
+		"4 instances of 2 GPUs; expert weights half offloaded":           true,
+		"CPU KV offload on": false, "weights in fp8; KV offload on": false, "": false,
+	} {
+		run := oneRun(t, "kind", "prefill", "model", "deepseek-r1", "gpu", "gb200", "gpus", "2", "dp", "2", "ep", "2",
+			"weights", "nvfp4", "isl", "2000", "osl", "1", "arrivals", "", "offered_rps", "", "metric", "input_tokens_per_s",
+			"unit", "tok/s", "per", "gpu", "notes", notes)
+		require.Empty(t, run.Skip)
+		assert.Equal(t, want, strings.Contains(run.Scenario, "{from: gb200, memory_bytes: "), notes)
+	}
+}
+
 func TestPromptsOfRequestsCountAsInputTokens(t *testing.T) {
-	run := oneRun(t, "kind", "prefill", "arrivals", "all at t=0; 512 prompts", "offered_rps", "", "osl", "1", "metric",
+	run := oneRun(t, "kind", "prefill", "arrivals", "all at t=0; 512 prompts", "offered_rps", "", "osl", "9", "metric",
 		"input_tokens_per_s", "unit", "tok/s", "per", "gpu", "gpus", "2", "tp", "2")
 	require.Empty(t, run.Skip)
 	v := run.Rows[0].Values[0]
@@ -311,7 +342,16 @@ func TestDeepSeeksOwnEngineIsPricedAsSGLang(t *testing.T) {
 	require.Empty(t, run.Skip)
 	assert.Contains(t, run.Scenario, "gpu: h800-sxm\n")
 	assert.Contains(t, run.Scenario, "engine: sglang\n")
-	assert.Contains(t, f.Notes, "DeepSeek's own engine is priced as SGLang, which runs its kernels")
+	assert.Contains(t, f.Notes,
+		"DeepSeek's own engine is priced as SGLang, which runs its kernels, with two batches that take turns")
+	assert.Contains(t, run.Scenario, "batch_overlap: two-batch", "it always does")
+	for notes, want := range map[string]string{"no TBO": "", "SBO": "batch_overlap: single-batch"} {
+		said := oneRun(t, "model", "deepseek-v3", "gpu", "h800", "gpus", "128", "engine", "deepseek in-house", "dp", "128",
+			"ep", "128", "notes", notes)
+		require.Empty(t, said.Skip)
+		assert.Equal(t, want != "", strings.Contains(said.Scenario, "batch_overlap"), "unless the notes say something else")
+		assert.Contains(t, said.Scenario, want)
+	}
 }
 
 func TestARepositorysNameSaysThePrecision(t *testing.T) {

@@ -23,8 +23,7 @@ const stepTokens = 8192
 // prompts are read. A batch counts the sequences of an attention rank.
 func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (skip string) {
 	ranks := max(1, d.DataParallel)
-	// Ranks of which one phase alone was measured, as tokens/s, had the other elsewhere.
-	s := &measured.Step{Separate: ranks > 1 && d.ExpertParallel && strings.HasSuffix(r.metric.name, "put_tokens_per_s")}
+	s := &measured.Step{Separate: r.onePhase(d)}
 	tokens := 0.0 // that the step yields, or reads
 	if r.kind == decodeStep {
 		s.Decodes = l.batch * ranks
@@ -44,10 +43,26 @@ func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (s
 		s.Prefills *= ranks
 		tokens = float64(s.Prefills) * l.prompt
 	}
+	if d.offloaded {
+		d.GPU, r.took.offloaded = fmt.Sprintf("{from: %s, memory_bytes: %d}", d.GPU, int64(roomBytes)), true
+	}
 	d.ClosedLoop(1, 1)
 	d.Lengths(1, 1, 1)
 	run.Scenario, run.Priced = d.Text(), &measured.Priced{Step: s}
 	return r.stepUnit(v, d, tokens)
+}
+
+// roomBytes hold any model: a GPU that is given them has room for what it fetched from its host. Fetching is no part of
+// the price of a step, for it passes while the GPU reads its prompts.
+const roomBytes = 16e12
+
+// onePhase reports whether the steps of a row are all that its server runs. Ranks of which one phase alone was
+// measured, as tokens/s, had the other elsewhere; and a list of prompts of which a token each is asked decodes nothing.
+func (r *row) onePhase(d *replica) bool {
+	if r.kind == prefill && r.Text("arrivals") != "" {
+		return r.metric.name == "input_tokens_per_s"
+	}
+	return d.DataParallel > 1 && d.ExpertParallel && strings.HasSuffix(r.metric.name, "put_tokens_per_s")
 }
 
 // stepUnit sets the unit of a value that a step is priced for.

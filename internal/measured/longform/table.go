@@ -51,6 +51,7 @@ type row struct {
 type assumptions struct {
 	requests, counts, dataset, operations, older bool
 	ranIn, fewest, replicas, longer, inHouse     bool
+	offloaded                                    bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -204,7 +205,9 @@ func (a *assumptions) notes() (said []string) {
 			"not count in steps"},
 		{a.older, "NCCL before 2.20 takes 10 µs longer on Hopper than the release that tables are of"},
 		{a.dataset, datasetNote},
-		{a.inHouse, "DeepSeek's own engine is priced as SGLang, which runs its kernels"},
+		{a.inHouse, "DeepSeek's own engine is priced as SGLang, which runs its kernels, with two batches that take turns"},
+		{a.offloaded, "weights that the memory of the host holds are priced as if the GPU held them: fetching them passes " +
+			"while it reads prompts"},
 		{a.longer, "a model that was run with longer sequences than its context has the context of the run"},
 		{a.ranIn, ranInNote},
 		{a.fewest, fewestNote},
