@@ -2,8 +2,8 @@ package hardware
 
 import "github.com/decodesim/decodesim/sim"
 
-// At so many rows, less of the peak than this is a property of no GPU but of a kernel, or of a constant that stands for
-// what is not modelled.
+// Less of the peak FLOP/s than LittlePeak is a property of no GPU but of a kernel, or of a constant that stands for what
+// is not modelled: more FLOP/s are not what it waits for. At so many rows that products fill a GPU it is worth a warning.
 const (
 	ManyRows   = 256
 	LittlePeak = 0.10
@@ -11,11 +11,12 @@ const (
 
 // PeakShare is what a part of a step makes of the data sheet's peak of what it waits for.
 type PeakShare struct {
-	Part   string
-	FLOPS  bool // it waits for arithmetic, and not for memory
-	OfPeak float64
-	Rows   int  // that it multiplies by weights; 0: none
-	Slow   bool // arithmetic of many rows by weights, far below the peak
+	Part    string
+	FLOPS   bool // it waits for arithmetic, and not for memory
+	OfPeak  float64
+	Rows    int  // that it multiplies
+	Kernels bool // arithmetic far below the peak
+	Slow    bool // the same, of many rows
 }
 
 // expertsPart is the part of a step that multiplies the tokens of all ranks.
@@ -29,16 +30,14 @@ func (r *Roofline) PeakShares(batch, context int) (all []PeakShare) {
 		if p.TimeS <= 0 || p.Kind != sim.Weights && p.Kind != sim.KV {
 			continue
 		}
-		x := PeakShare{Part: p.Name, FLOPS: p.ComputeS > p.MemoryS, OfPeak: p.MemoryPeakS / p.TimeS}
-		if p.Kind == sim.Weights {
-			x.Rows = share.Rows
-		}
+		x := PeakShare{Part: p.Name, FLOPS: p.ComputeS > p.MemoryS, OfPeak: p.MemoryPeakS / p.TimeS, Rows: share.Rows}
 		if p.Name == expertsPart {
 			x.Rows = share.Tokens
 		}
 		if x.FLOPS {
 			x.OfPeak = p.ComputePeakS / p.TimeS
-			x.Slow = x.Rows > ManyRows && x.OfPeak < LittlePeak
+			x.Kernels = x.OfPeak < LittlePeak
+			x.Slow = x.Kernels && x.Rows > ManyRows
 		}
 		all = append(all, x)
 	}

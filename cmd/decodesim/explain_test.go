@@ -301,7 +301,7 @@ func TestOfSeveralPoolsTheDecodingOneIsExplained(t *testing.T) {
 // Every part says what it makes of the peaks, and arithmetic that a fitted constant keeps far below its peak is warned
 // of where rows are many, and not where they are few.
 func TestExplainSaysWhatIsAchievedOfThePeaks(t *testing.T) {
-	const experts = "experts achieve "
+	const experts = "experts: "
 	args := []string{"--model", "deepseek-r1", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--engine", "sglang",
 		"--set", "pools.0.efficiency=own.yaml", "--batch"}
 	t.Chdir(t.TempDir())
@@ -327,7 +327,20 @@ func TestExplainSaysWhatIsAchievedOfThePeaks(t *testing.T) {
 	assert.Greater(t, x.KernelShare, 0.3)
 	assert.LessOrEqual(t, x.KernelShare, x.Share.Compute)
 	assert.Contains(t, explainedText(t, append(args, "300")...), " % kernels far below the peak FLOP/s, ")
-	assert.NotContains(t, strings.Join(explained(t, append(args, "64")...).Warnings, "\n"), experts)
+	few := explained(t, append(args, "64")...)
+	assert.NotContains(t, strings.Join(few.Warnings, "\n"), experts)
+	for _, p := range few.Parts {
+		assert.False(t, p.Limit == "compute" && p.FLOPSOfPeak < 0.1, "%s at few rows waits for no FLOP/s either", p.Name)
+	}
+	own.AttentionCompute = 0.03
+	file.Reset()
+	require.NoError(t, calibration.WriteEfficiency(&file, &own, "by hand"))
+	require.NoError(t, os.WriteFile("own.yaml", file.Bytes(), 0o600))
+	assert.Contains(t, strings.Join(explained(t, append(args, "300")...).Warnings, "\n"), "KV cache, attention: ",
+		"of attention too")
+	both := explainedText(t, append(args, "8,300")...)
+	assert.Regexp(t, `(?m) compute  kernels  comm\.`, both, "a grid tells them apart")
+	assert.Contains(t, both, "kernels: arithmetic that they keep far below the peak FLOP/s\n")
 	assert.Empty(t, x.Expected, "of constants of one's own nobody knows the error")
 }
 
@@ -339,6 +352,8 @@ func TestTheErrorToExpectIsInEveryAnswer(t *testing.T) {
 		[]string{x.Expected[0].Model, x.Expected[0].GPU, x.Expected[0].Engine, x.Expected[0].LeftOut})
 	sentence := expected.Sentence(&x.Expected[0])
 	assert.Contains(t, explainedText(t, "chat-70b"), "\naccuracy: "+sentence+"\n")
+	assert.Contains(t, explainedText(t, "--model", "llama-3.1-70b", "--gpu", "h100-sxm", "--tensor-parallel", "4",
+		"--batch", "1,8"), "\naccuracy: "+sentence+"\n", "of a grid too")
 	assert.Contains(t, outputOf(t, []string{"run", "chat-70b"}), "\naccuracy     "+sentence+"\n")
 	var s metrics.Summary
 	require.NoError(t, json.Unmarshal([]byte(outputOf(t, []string{"run", "chat-70b", "--json"})), &s))

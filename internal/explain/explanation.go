@@ -46,7 +46,7 @@ type Explanation struct {
 	Fraction      float64 `json:"fraction_of_bound"` // bound / step
 	Limit         string  `json:"limit"`             // of the bound: memory or compute
 	Share         shareX  `json:"time_share"`
-	KernelShare   float64 `json:"kernel_time_share"` // of the compute in it: arithmetic far below the peak, see partX.Limit
+	KernelShare   float64 `json:"kernel_time_share"` // of the compute in it: that of parts whose limit is kernels
 	TokensPerS    float64 `json:"tokens_per_s"`
 	Parameters    sizesX  `json:"parameters"`
 	WeightsBytes  float64 `json:"weights_bytes"`            // of the checkpoint
@@ -99,16 +99,15 @@ type partX struct {
 	LinkOfPeak float64 `json:"link_of_peak,omitempty"`
 	HiddenS    float64 `json:"hidden_s,omitempty"`
 
-	Limit string `json:"limit"` // memory, compute, or kernels: arithmetic far below the peak at many rows; empty: neither
+	Limit string `json:"limit"` // memory, compute, or kernels: arithmetic far below the peak; empty: neither
 
-	weights bool // it multiplies by weights
-	rows    int  // that it multiplies
+	rows int // that it multiplies
 }
 
 // part is one of a step that takes so long.
 func part(p *hardware.PartCost, stepS float64) partX {
 	x := partX{Name: p.Name, Bytes: p.Bytes, FLOPs: p.FLOPs, MemoryS: p.MemoryS, ComputeS: p.ComputeS, TimeS: p.TimeS,
-		Share: p.TimeS / stepS, weights: p.Kind == sim.Weights, Algorithm: p.Algorithm, HiddenS: p.HiddenS}
+		Share: p.TimeS / stepS, Algorithm: p.Algorithm, HiddenS: p.HiddenS}
 	if p.TimeS > 0 {
 		x.BandwidthOfPeak, x.FLOPSOfPeak = p.MemoryPeakS/p.TimeS, p.ComputePeakS/p.TimeS
 	}
@@ -128,14 +127,14 @@ const (
 	kernelLimit  = "kernels"
 )
 
-// limit says what a part that multiplies so many rows waits for.
-func (p *partX) limit(rows int) string {
+// limit says what a part waits for.
+func (p *partX) limit() string {
 	switch {
 	case p.Bytes == 0:
 		return ""
 	case !p.computes():
 		return memoryLimit
-	case p.weights && rows > hardware.ManyRows && p.FLOPSOfPeak < hardware.LittlePeak:
+	case p.FLOPSOfPeak < hardware.LittlePeak:
 		return kernelLimit
 	}
 	return computeLimit
@@ -232,7 +231,7 @@ func (s *Step) Explain() (*Explanation, error) {
 		if p.Name == expertsPart {
 			own.rows = share.Tokens
 		}
-		own.Limit = own.limit(own.rows)
+		own.Limit = own.limit()
 		if own.Limit == kernelLimit {
 			x.KernelShare += (own.TimeS - own.MemoryS) / x.StepS
 		}
@@ -275,11 +274,11 @@ func (s *Step) warnings() []string {
 	return append([]string{}, notes...)
 }
 
-// slowParts warns of arithmetic that a fitted constant keeps far below the peak.
+// slowParts warns of arithmetic of many rows that a constant keeps far below the peak.
 func (x *Explanation) slowParts() (notes []string) {
 	for i := range x.Parts {
 		p := &x.Parts[i]
-		if p.Limit == kernelLimit {
+		if p.Limit == kernelLimit && p.rows > hardware.ManyRows {
 			notes = append(notes, expected.SlowPart(p.Name, p.FLOPSOfPeak, p.rows))
 		}
 	}

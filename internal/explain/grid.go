@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -96,25 +97,50 @@ const barMax = 24
 // Text writes the grid as a table, with a bar for the time of each step.
 func (g *Grid) Text() []byte {
 	var b strings.Builder
-	longest, head := 0.0, []string{}
+	longest, head, kernels := 0.0, []string{}, false
 	for _, a := range g.Axes {
 		head = append(head, a.Name)
 	}
 	for _, c := range g.Cells {
 		if c.Step != nil {
 			longest = max(longest, c.Step.StepS)
+			kernels = kernels || c.Step.KernelShare >= leastShown
 		}
 	}
-	rows := [][]string{append(head, "step ms", "tokens/s", "per GPU", "× bound", "limit", "weights", "KV", "compute",
-		"comm.", "overhead", "")}
+	head = append(head, "step ms", "tokens/s", "per GPU", "× bound", "limit", "weights", "KV", "compute")
+	if kernels {
+		head = append(head, "kernels")
+	}
+	rows := [][]string{append(head, "comm.", "overhead", "")}
 	for _, c := range g.Cells {
-		rows = append(rows, append(append([]string{}, g.written(&c)...), g.cells(&c, longest)...))
+		rows = append(rows, append(append([]string{}, g.written(&c)...), g.cells(&c, longest, kernels)...))
 	}
 	fmt.Fprintf(&b, "%s · one decode step of each combination\n\n%s", g.title(), text.Table(rows, len(rows[0])-1))
+	if kernels {
+		b.WriteString("kernels: arithmetic that they keep far below the peak FLOP/s\n")
+	}
+	for _, said := range g.accuracy() {
+		fmt.Fprintf(&b, "accuracy: %s\n", said)
+	}
 	for _, note := range g.notes {
 		fmt.Fprintf(&b, "warning: %s\n", note)
 	}
 	return []byte(b.String())
+}
+
+// accuracy says the errors to expect of the steps, each once.
+func (g *Grid) accuracy() (said []string) {
+	for _, c := range g.Cells {
+		if c.Step == nil {
+			continue
+		}
+		for i := range c.Step.Expected {
+			if sentence := expected.Sentence(&c.Step.Expected[i]); !slices.Contains(said, sentence) {
+				said = append(said, sentence)
+			}
+		}
+	}
+	return said
 }
 
 // written are the values of a cell as a table has them.
@@ -131,10 +157,14 @@ func (g *Grid) written(c *Cell) []string {
 }
 
 // cells are what a step came to.
-func (g *Grid) cells(c *Cell, longest float64) []string {
+func (g *Grid) cells(c *Cell, longest float64, kernels bool) []string {
 	x := c.Step
 	if x == nil {
-		return []string{"–", "–", "–", "–", "–", "–", "–", "–", "–", "–", c.Why}
+		none := slices.Repeat([]string{"–"}, 10)
+		if kernels {
+			none = append(none, "–")
+		}
+		return append(none, c.Why)
 	}
 	bar := strings.Repeat("█", max(1, int(barMax*x.StepS/longest+0.5)))
 	if !x.Fits {
@@ -142,11 +172,14 @@ func (g *Grid) cells(c *Cell, longest float64) []string {
 	}
 	share := &x.Share
 	percent := func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
-	return []string{
+	out := []string{
 		milli(x.StepS), text.Significant(x.TokensPerS), text.Significant(x.TokensPerS / float64(x.GPUs)),
-		text.Significant(x.StepS / x.BoundS), x.Limit, percent(share.Weights), percent(share.KV), percent(share.Compute),
-		percent(share.Communication), percent(share.Overhead), bar,
+		text.Significant(x.StepS / x.BoundS), x.Limit, percent(share.Weights), percent(share.KV), percent(x.computeShare()),
 	}
+	if kernels {
+		out = append(out, percent(x.KernelShare))
+	}
+	return append(out, percent(share.Communication), percent(share.Overhead), bar)
 }
 
 // title says what the steps have in common.

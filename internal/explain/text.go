@@ -154,6 +154,12 @@ func (x *Explanation) hiddenS() (sum float64) {
 	return sum
 }
 
+// leastShown is the share of a step that does not round to none.
+const leastShown = 0.005
+
+// computeShare is that of arithmetic that kernels do not keep far below the peak.
+func (x *Explanation) computeShare() float64 { return max(0, x.Share.Compute-x.KernelShare) }
+
 // sharesOf lists what the time goes to, the least of it left out.
 func sharesOf(x *Explanation) string {
 	share := &x.Share
@@ -162,11 +168,11 @@ func sharesOf(x *Explanation) string {
 		name  string
 		share float64
 	}{
-		{"weights", share.Weights}, {"KV", share.KV}, {"compute", max(0, share.Compute-x.KernelShare)},
+		{"weights", share.Weights}, {"KV", share.KV}, {"compute", x.computeShare()},
 		{"kernels far below the peak FLOP/s", x.KernelShare}, {"communication", share.Communication},
 		{"overhead", share.Overhead},
 	} {
-		if p.share >= 0.005 {
+		if p.share >= leastShown {
 			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*p.share, p.name))
 		}
 	}

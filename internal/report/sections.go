@@ -59,7 +59,8 @@ func OfPeakSentences(pools []metrics.OfPeak) (said []string) {
 			shares[p.Limit] = append(shares[p.Limit], share+" by "+strings.ReplaceAll(p.Part, ", ", " and "))
 		}
 		var limits []string
-		for _, limit := range [][2]string{{"memory", "bandwidth"}, {"compute", "FLOP/s"}} {
+		for _, limit := range [][2]string{{"memory", "bandwidth"}, {"compute", "FLOP/s"},
+			{"kernels", "FLOP/s, most of which kernels leave idle,"}} {
 			if parts := shares[limit[0]]; len(parts) > 0 {
 				limits = append(limits, limit[1]+" "+strings.Join(parts, ", "))
 			}

@@ -32,7 +32,10 @@ func OfPeak(model *hardware.Roofline, pool string, batch, context float64) (x me
 	}
 	for _, p := range model.PeakShares(x.Batch, x.Context) {
 		limit := "memory"
-		if p.FLOPS {
+		switch {
+		case p.Kernels:
+			limit = "kernels"
+		case p.FLOPS:
 			limit = "compute"
 		}
 		x.Parts = append(x.Parts, metrics.PeakShare{Part: p.Part, Limit: limit, OfPeak: p.OfPeak})

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,11 +35,12 @@ func TestARunSaysWhatItsStepsAchieveOfThePeaks(t *testing.T) {
 			names[p.Part] = true
 			assert.Greater(t, p.OfPeak, 0.0, p.Part)
 			assert.LessOrEqual(t, p.OfPeak, 1.0, p.Part)
+			assert.False(t, p.Limit == "compute" && p.OfPeak < 0.1, "%s waits for kernels, and not for FLOP/s", p.Part)
 		}
 		assert.True(t, names["experts"] && names["attention projections"] && names["LM head"], "%v", names)
 		warned := false
 		for _, w := range r.Summary.Warnings {
-			warned = warned || assert.ObjectsAreEqual("experts achieve", w[:min(len(w), 15)])
+			warned = warned || strings.HasPrefix(w, "experts: ")
 		}
 		assert.Equal(t, slow, warned, "%s clients: %v", clients, r.Summary.Warnings)
 	}
