@@ -2,8 +2,9 @@ package hardware
 
 import "github.com/decodesim/decodesim/sim"
 
-// Less of the peak FLOP/s than LittlePeak is a property of no GPU but of a kernel, or of a constant that stands for what
-// is not modelled: more FLOP/s are not what it waits for. At so many rows that products fill a GPU it is worth a warning.
+// Less of the peak FLOP/s than LittlePeak is a property of no GPU but of a kernel, or of a constant that stands for
+// what is not modelled: more FLOP/s are not what it waits for. At so many rows that products fill a GPU it is worth a
+// warning.
 const (
 	ManyRows   = 256
 	LittlePeak = 0.10

@@ -121,6 +121,6 @@ func percent(x float64) string {
 // SlowPart warns of a part whose arithmetic is far below the peak at many rows: fitted constants stand there for
 // what is not modelled.
 func SlowPart(part string, ofPeak float64, rows int) string {
-	return fmt.Sprintf("%s: %.1f %% of the peak FLOP/s at %s rows, as a constant of the efficiencies says; a GPU with more "+
-		"FLOP/s may gain less than this step promises", part, 100*ofPeak, text.Count(rows))
+	return fmt.Sprintf("%s: %.1f %% of the peak FLOP/s at %s rows, as a constant of the efficiencies says; a GPU with "+
+		"more FLOP/s may gain less than this step promises", part, 100*ofPeak, text.Count(rows))
 }

@@ -9,8 +9,8 @@ type OfPeak struct {
 	Parts   []PeakShare `json:"parts"`
 }
 
-// PeakShare is what a part of a step makes of the data sheet's peak of what it waits for: memory, or compute, which kernels
-// may keep far below it.
+// PeakShare is what a part of a step makes of the data sheet's peak of what it waits for: memory, or compute, which
+// kernels may keep far below it.
 type PeakShare struct {
 	Part   string  `json:"part"`
 	Limit  string  `json:"limit"` // memory, compute, or kernels: arithmetic that they keep far below the peak
