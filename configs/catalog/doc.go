@@ -10,7 +10,7 @@
 //	spelling.go                  names as people write them
 //	arguments.go                 the arguments of engines
 //	engines.go engines_read.go   engines/, with what each engine calls its arguments
-//	efficiencies.go              engines/efficiencies/
+//	efficiencies.go kin.go       engines/efficiencies/
 //	acceptance.go                acceptance/
 //	presets.go                   workloads/, which a scenario can begin from
 package catalog

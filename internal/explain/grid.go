@@ -104,7 +104,7 @@ func (g *Grid) Text() []byte {
 	for _, c := range g.Cells {
 		if c.Step != nil {
 			longest = max(longest, c.Step.StepS)
-			kernels = kernels || c.Step.KernelShare >= leastShown
+			kernels = kernels || c.Step.KernelShare >= leastPrinted
 		}
 	}
 	head = append(head, "step ms", "tokens/s", "per GPU", "× bound", "limit", "weights", "KV", "compute")

@@ -154,8 +154,8 @@ func (x *Explanation) hiddenS() (sum float64) {
 	return sum
 }
 
-// leastShown is the share of a step that does not round to none.
-const leastShown = 0.005
+// leastPrinted is the share of a step that does not round to none.
+const leastPrinted = 0.005
 
 // computeShare is that of arithmetic that kernels do not keep far below the peak.
 func (x *Explanation) computeShare() float64 { return max(0, x.Share.Compute-x.KernelShare) }
@@ -172,7 +172,7 @@ func sharesOf(x *Explanation) string {
 		{"kernels far below the peak FLOP/s", x.KernelShare}, {"communication", share.Communication},
 		{"overhead", share.Overhead},
 	} {
-		if p.share >= leastShown {
+		if p.share >= leastPrinted {
 			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*p.share, p.name))
 		}
 	}
