@@ -15,6 +15,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/explore"
 	"github.com/decodesim/decodesim/internal/output"
 )
@@ -99,7 +100,7 @@ func writeExplorer(errOut io.Writer, text []byte, out, wasm string) error {
 		}
 	}
 	fmt.Fprintf(errOut, "wrote the explorer of %s to %s; any server of files serves it: python3 -m http.server -d %s\n",
-		s.Name(), dir.Path(), dir.Path())
+		s.Name(), inputs.Escaped(dir.Path()), inputs.Escaped(dir.Path()))
 	return nil
 }
 

@@ -34,7 +34,11 @@ func TestAMessageMovesNoCursor(t *testing.T) {
 			assert.True(t, inputs.Printable(errOut) && !strings.Contains(errOut, "\r"), "%q says %q", args, errOut)
 		}
 	}
-	_, _, errOut := try("run", "chat.yaml", "--set", "name=a\x1b[31mb")
+	status, out, errOut := try("run", "chat.yaml", "--out", "o\x1b[31m", "--trace", "t\x1b.json")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "\no\\x1b[31m/summary.json\n")
+	assert.Contains(t, errOut, ` in t\x1b.json; open it`)
+	_, _, errOut = try("run", "chat.yaml", "--set", "name=a\x1b[31mb")
 	assert.True(t, strings.HasPrefix(errOut, `decodesim: --set name=a\x1b[31mb: "a\x1b[31mb" has characters`), "%q", errOut)
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // printed is a result that goes to stdout: JSON for a program, or a table, and the files that a command has left.
@@ -26,7 +28,7 @@ func (p printed) print(out, errOut io.Writer, write func(w io.Writer) error) err
 		text.WriteByte('\n')
 	}
 	for _, path := range p.files {
-		fmt.Fprintln(list, path)
+		fmt.Fprintln(list, inputs.Escaped(path))
 	}
 	if _, err := out.Write(text.Bytes()); err != nil {
 		return failed(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
@@ -104,7 +105,7 @@ func (f *traceFile) Write(talk io.Writer, s *configs.Scenario, version string) e
 		return fmt.Errorf("--trace %s: %w", f.path, err)
 	}
 	fmt.Fprintf(talk, "trace: %d events from %v s to %v s in %s; open it at ui.perfetto.dev\n", n, f.window.From.Seconds(),
-		f.window.To.Seconds(), f.path)
+		f.window.To.Seconds(), inputs.Escaped(f.path))
 	if f.trace.Until() == 0 {
 		fmt.Fprintln(
 			talk, "trace: nothing happens in that window; the run may be over by then, and another --trace-window show more")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -61,9 +62,10 @@ func WriteCSV(w io.Writer, r *Result) error {
 	cell := func(x float64) string { return stats.Number(x).Cell() }
 	for i := range r.Effects {
 		e := &r.Effects[i]
-		rows = append(rows, []string{e.Name, string(e.Kind), cell(e.Value), cell(e.Low), cell(e.High), r.Metric, cell(r.Base),
-			e.AtLow.Answer.Cell(), e.AtHigh.Answer.Cell(), cell(e.Swing), strconv.FormatBool(e.Changes), e.AtLow.Decision,
-			e.AtHigh.Decision, e.Source})
+		rows = append(rows, []string{output.Cell(e.Name), string(e.Kind), cell(e.Value), cell(e.Low), cell(e.High),
+			r.Metric, cell(r.Base), e.AtLow.Answer.Cell(), e.AtHigh.Answer.Cell(), cell(e.Swing),
+			strconv.FormatBool(e.Changes), output.Cell(e.AtLow.Decision), output.Cell(e.AtHigh.Decision),
+			output.Cell(e.Source)})
 	}
 	return out.WriteAll(rows)
 }

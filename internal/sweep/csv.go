@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/stats"
 )
 
@@ -27,7 +28,7 @@ type csvTable struct {
 func newCSV(w io.Writer, of *Head) (*csvTable, error) {
 	t := &csvTable{of: of, w: csv.NewWriter(w), cells: []string{"point", "seed"}}
 	for i := range of.Axes {
-		t.cells = append(t.cells, of.Axes[i].Name)
+		t.cells = append(t.cells, output.Cell(of.Axes[i].Name))
 	}
 	t.cells = append(t.cells, "error")
 	for _, c := range columns() {
@@ -40,9 +41,9 @@ func (t *csvTable) add(r *Row) error {
 	point, seed := t.of.place(r)
 	cells := append(t.cells[:0], strconv.Itoa(point), strconv.FormatUint(seed, 10))
 	for i, which := range at(t.of.Axes, point) {
-		cells = append(cells, t.of.Axes[i].Values[which])
+		cells = append(cells, output.Cell(t.of.Axes[i].Values[which]))
 	}
-	cells = append(cells, r.Error)
+	cells = append(cells, output.Cell(r.Error))
 	for i := range columns() {
 		if r.Error != "" {
 			cells = append(cells, "")
