@@ -22,7 +22,7 @@ func TestMistakesInMeasurementsAreNamed(t *testing.T) {
 		"no rows":       {head + "\n", `data.csv: no rows; expected a header and a row per measurement`},
 		"other columns": {"a,b\n1,2\n", `data file "data.csv" has no known schema; expected `},
 		"a ragged row": {changed(",6,6.1,150", ",6"),
-			`data.csv: not a CSV file: record on line 2: wrong number of fields`},
+			`data.csv:2: 10 fields, of which the header has 12; expected one for each column, in double quotes where `},
 		"not a number":      {changed("12.5", "NaN"), `data.csv:2: ttft_ms: "NaN"; expected a number`},
 		"an infinity":       {changed("12.5", "Inf"), `data.csv:2: ttft_ms: "Inf"; expected a number`},
 		"less than nothing": {changed("8.25", "-8.25"), `data.csv:3: tpot_ms: "-8.25"; expected a number above 0`},

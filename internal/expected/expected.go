@@ -90,24 +90,24 @@ func Because(x *metrics.ExpectedError) string {
 	if strings.ContainsAny(model, `/\`) {
 		model = "the model" // of a file
 	}
-	on := model + " on " + x.GPU
 	under := " under " + x.Engine
 	if x.Measured == "" {
 		under += " (errors of all engines)"
 	}
+	// Single steps and throughputs of a GPU may have been measured, of which these errors are not.
 	switch LeftOut(x.LeftOut) {
 	case Deployment:
-		return on + " was measured" + under + ", left out of the fit"
+		return model + " on " + x.GPU + " was measured" + under + ", left out of the fit"
 	case Pair:
-		return on + " was not measured" + under + ", but each with others"
+		return "no latency of " + model + " on " + x.GPU + " was measured" + under + ", but of each with others"
 	case GPU:
-		return x.GPU + " was not measured" + under + ", but " + model + " was"
+		return "no latency on " + x.GPU + " was measured" + under + ", but of " + model + " on others"
 	case Model:
-		return model + " was not measured" + under + ", but " + x.GPU + " was"
+		return "no latency of " + model + " was measured" + under + ", but on " + x.GPU + " of others"
 	case Disaggregated:
 		return "separate pools" + under + ", which nothing is fitted to"
 	}
-	return "neither " + x.GPU + " nor " + model + " was measured" + under
+	return "no latency on " + x.GPU + " was measured" + under + ", nor of " + model
 }
 
 // percent prints an error, or that it has no limit worth a number.

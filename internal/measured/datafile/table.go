@@ -44,6 +44,11 @@ func ReadTable(path string, data []byte, report Reading) (*Table, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := reader.FieldPos(0)
+			return nil, fmt.Errorf("%s:%d: %d fields, of which the header has %d; expected one for each column, in double "+
+				"quotes where it has a comma in it", path, line, len(fields), len(t.Rows[0]))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: not a CSV file: %w", path, err)
 		}

@@ -128,8 +128,16 @@ func engineOf(written string) (label, skip string) {
 	case hostedAPI:
 		return "", "a hosted API, whose chips, batch and drafts are not stated"
 	}
-	return "", names.DidYouMean("engine "+written+" is not modelled", name, names.EnginesModelled)
+	skip = "engine " + written + " is not modelled"
+	m := withVersion.FindStringSubmatch(names.EngineOf(written))
+	if m != nil && slices.Contains(names.EnginesModelled, m[1]) {
+		return "", fmt.Sprintf("%s; did you mean %q, and %q as its version?", skip, m[1], m[2])
+	}
+	return "", names.DidYouMean(skip, name, names.EnginesModelled)
 }
+
+// withVersion is an engine in one word with its release: "vllm 0.11", "vllm==0.11", "sglang:v0.5".
+var withVersion = regexp.MustCompile(`^([a-z-]+?)[ =:@]+v?(\d[\w.]*)$`)
 
 // precision reads weights and cache. What is not stated is the checkpoint's own.
 func (r *row) precision(d *replica) string {

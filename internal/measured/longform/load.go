@@ -117,7 +117,7 @@ func (r *row) arrivals(l *load, d *replica) (skip string) {
 		}
 	}
 	head, _, _ := strings.Cut(text, ";")
-	head = strings.TrimSpace(head)
+	head = strings.Replace(strings.TrimSpace(head), "closed-loop", closedLoop, 1)
 	switch {
 	case head == "" && r.Text("offered_rps") == "":
 		return r.unsaid(l)

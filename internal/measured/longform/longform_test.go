@@ -32,6 +32,7 @@ func TestEveryKindOfArrivals(t *testing.T) {
 	for _, c := range []struct{ kind, arrivals, batch, workload string }{
 		{"server", "poisson", "", "arrivals: {process: poisson, rate: 4}\n  requests: 2400"},
 		{"server", "poisson; 77 requests", "", "arrivals: {process: poisson, rate: 4}\n  requests: 77"},
+		{"server", "Closed-loop 8", "", "closed_loop: {concurrency: 8}\n  requests: 80"},
 		{"server", "closed loop 8", "", "closed_loop: {concurrency: 8}\n  requests: 80"},
 		{"server", "closed loop; 500 prompts", "16", "closed_loop: {concurrency: 16}\n  requests: 500"},
 		{"offline_throughput", "all at t=0; 3000 requests", "", "closed_loop: {concurrency: 3000}\n  requests: 3000"},
@@ -54,8 +55,8 @@ func TestUnitsAndWhatAValueIsPer(t *testing.T) {
 		metric, unit, per string
 		canonical, want   float64 // in milliseconds or per second of the system
 	}{
-		{"tpot_mean", "ms", "request", 9, 9}, {"tpot", "ms", "request", 9, 9}, {"ttft_p99", "s", "request", 250, 0.25},
-		{"e2e_mean", "us", "request", 2, 2000},
+		{"tpot_mean", "ms", "request", 9, 9}, {"tpot", "ms", "token", 9, 9}, {"ttft_p99", "s", "request", 250, 0.25},
+		{"e2e_mean", "us", "request", 2, 2000}, {"itl_avg", "ms", "token", 7, 7},
 		{"output_tokens_per_s", "tok/s", "system", 800, 800}, {"output_tokens_per_s", "tok/s", "gpu", 800, 100},
 		{"output_tokens_per_s", "tok/s", "node of 8", 800, 800}, {"requests_per_s", "req/s", "replica", 8, 4},
 		{"tokens_per_s_user", "tok/s", "user", 20, 50},
@@ -226,7 +227,14 @@ func TestRowsThatCannotBeModelledSayWhy(t *testing.T) {
 			"offered_rps", ""}},
 		{"arrivals \"multi-turn trace\" are not modelled", []string{"arrivals", "multi-turn trace"}},
 		{"metric ttft_men is not predicted; did you mean \"ttft_mean\"?", []string{"metric", "ttft_men"}},
-		{`per "gpu" is not what a latency is of; it is request, user, batch, step`, []string{"per", "gpu"}},
+		{`per "gpu" is not what a latency is of; it is request, user, batch, step, token`, []string{"per", "gpu"}},
+		{`per "gpu" is not what a latency is of; it is request, user, batch, step`,
+			[]string{"metric", "ttft_median", "per", "gpu"}},
+		{`per "card" is not what a latency is of; it is request, user, batch, step`, []string{"kind", "decode_step",
+			"arrivals", "", "offered_rps", "", "concurrency_or_batch", "8", "metric", "step_time", "per", "card"}},
+		{`engine vLLM 0.11 is not modelled; did you mean "vllm", and "0.11" as its version?`,
+			[]string{"engine", "vLLM 0.11"}},
+		{`engine trtllm==1.1.0 is not modelled`, []string{"engine", "trtllm==1.1.0"}},
 		{`per "card" is not predicted`, []string{"metric", "output_tokens_per_s", "unit", "tok/s", "per", "card"}},
 		{"prefill and decode on separate pools", []string{"per", "gpu (prefill+decode)"}},
 		{"prefill and decode on separate pools", []string{"deployment", "llama-8b|h100|pd-tp4-tp4"}},
@@ -374,4 +382,13 @@ func TestFitsTakeRequestsAlone(t *testing.T) {
 		"m=64 n=128 k=256"))
 	require.NoError(t, err)
 	assert.Contains(t, measured.Fittable(f.Runs)[0].Skip, "to which nothing is fitted")
+}
+
+// A median is a p50 and an average a mean, as tools call them.
+func TestStatisticsHaveTheNamesOfTools(t *testing.T) {
+	for written, want := range map[string]string{"tpot_median": "tpot_p50", "ttft_median": "ttft_p50", "e2e_avg": "e2e",
+		"itl_mean": "itl"} {
+		v := oneRun(t, "metric", written).Rows[0].Values[0]
+		assert.Equal(t, want, v.Name, written)
+	}
 }

@@ -50,9 +50,19 @@ func families() []family {
 	}
 }
 
+// statistic spells a metric's as its family does: a median is a p50, and an average a mean.
+func statistic(name string) string {
+	for _, also := range [][2]string{{"_median", "_p50"}, {"_avg", "_mean"}} {
+		if of, ok := strings.CutSuffix(name, also[0]); ok {
+			return of + also[1]
+		}
+	}
+	return name
+}
+
 // readMetric reads metric and unit, or says why it is not predicted.
 func (r *row) readMetric() (m metric, skip string) {
-	name := r.Text("metric")
+	name := statistic(r.Text("metric"))
 	var known []string
 	for _, f := range families() {
 		known = append(known, f.metrics...)
@@ -124,8 +134,21 @@ func metricNamed(name string) metric {
 	return metric{of: measured.Rate, name: name}
 }
 
-// latenciesPer is what latencies may be per; each is that of one request, or of a batch of them.
+// latenciesPer is what latencies may be per; each is that of one request, or of a batch of them, and TPOT and ITL are
+// of a token too.
 var latenciesPer = []string{"", "request", "user", "batch", "step"}
+
+// latencyPer refuses what no latency is per.
+func (r *row) latencyPer() (skip string) {
+	per, accepted := r.Text("per"), latenciesPer
+	if r.metric.of == measured.TPOT || r.metric.of == measured.ITL {
+		accepted = append(slices.Clone(accepted), "token")
+	}
+	if slices.Contains(accepted, per) {
+		return ""
+	}
+	return fmt.Sprintf("per %q is not what a latency is of; it is %s", per, strings.Join(accepted[1:], ", "))
+}
 
 // perWhat sets the unit of a value that requests are simulated for, by what it is per: rates of a system, of each of
 // its GPUs, of a node of 8 of them, of a replica or rank, or of one user.
@@ -133,8 +156,8 @@ func (r *row) perWhat(v *measured.Value, d *replica, batch int, prompt float64) 
 	unit := r.metric.unit
 	switch r.metric.of {
 	case measured.TTFT, measured.TPOT, measured.ITL, measured.E2E:
-		if per := r.Text("per"); !slices.Contains(latenciesPer, per) {
-			return fmt.Sprintf("per %q is not what a latency is of; it is %s", per, strings.Join(latenciesPer[1:], ", "))
+		if skip := r.latencyPer(); skip != "" {
+			return skip
 		}
 		if r.metric.name == "tokens_per_s_user" {
 			v.Unit.Factor, v.Unit.Inverse = 1e3/unit, true

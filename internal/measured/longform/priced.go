@@ -86,7 +86,7 @@ func (r *row) stepUnit(v *measured.Value, d *replica, tokens float64) (skip stri
 	default:
 		return r.metric.name + " is not a metric of a single " + strings.ReplaceAll(r.kind, "_", " ")
 	}
-	return ""
+	return r.latencyPer()
 }
 
 // operation asks for the price of a collective or of a kernel.
