@@ -145,6 +145,9 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		n.cover["stopped by no-evict"]++
 		return 0
 	}
+	if n.waitsForOthers(in, p, chunks) {
+		return 0
+	}
 	n.admit(in, r, f, want, takes)
 	r.filler = filler
 	if filler > 0 {
@@ -154,6 +157,21 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		n.cover["reserved blocks"] += int(takes - n.needs(computed))
 	}
 	return want + filler
+}
+
+// waitsForOthers reports whether the first prompt of a step waits for others, and counts the step if so.
+func (n *naive) waitsForOthers(in *naiveInstance, p *schedulers.Continuous, chunks int) bool {
+	decodes := slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.decoding && n.emits(in, r) })
+	if p.BatchWaitIters == 0 || chunks > 0 || !decodes {
+		return false
+	}
+	if in.waited == p.BatchWaitIters {
+		in.waited = 0
+		return false
+	}
+	in.waited++
+	n.cover["steps without a prompt that waits for others"]++
+	return true
 }
 
 // asksFor returns the blocks that a request with cached tokens must find free to have, for a time, those of so many

@@ -242,7 +242,8 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 
 // fresh gives an instance an empty engine.
 func (n *naive) fresh(in *naiveInstance) {
-	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
+	in.free, in.host = n.blocks, n.swapBlocks
+	in.sglang, in.waited = sglangState{}, 0
 	in.adapters = n.freshAdapters()
 	if n.radix {
 		in.tree = &naiveTree{root: &naiveNode{}}

@@ -114,6 +114,7 @@ type naiveInstance struct {
 	idle         bool // no step was under way before
 	everybody    bool // the step that is composed may have the requests that came since the last one began
 	sglang       sglangState
+	waited       int // steps that a prompt which could join has waited for others
 	adapters     naiveAdapters
 }
 

@@ -36,7 +36,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 			MaxModelLen: sc.maxLen, NoEvict: rapid.Bool().Draw(t, "no_evict"), Unchunked: rapid.Bool().Draw(t, "unchunked"),
 		}
 		if p.Unchunked {
-			sc.promptMax = p.MaxNumBatchedTokens
+			sc.promptMax, p.BatchWaitIters = p.MaxNumBatchedTokens, int(one("batch_wait_timeout_iters", 0, 1, 3, 20))
 		}
 		sc.policy, sc.anonymous = p, p.Reserve == schedulers.MaxOutput || p.Reserve == schedulers.MaxModelLen
 	case "prefill-first":

@@ -195,6 +195,19 @@ func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
 			"no source states it; expected host_link_bps")
 }
 
+// TestPromptsWaitForOthersWhole, on one rank: what TensorRT-LLM does otherwise is not modelled.
+func TestPromptsWaitForOthersWhole(t *testing.T) {
+	inDir(t, strings.Replace(running("tensorrt-llm"), "llama-3.1-8b", "qwen3-30b-a3b", 1))
+	for key, with := range map[string]string{"enable_chunked_prefill": "true", "data_parallel": "2"} {
+		s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.batch_wait_timeout_iters=5",
+			"pools.serve." + key + "=" + with}})
+		require.NoError(t, err)
+		_, err = New(s)
+		require.ErrorContains(t, err, "batch_wait_timeout_iters=5: 5 ")
+		require.ErrorContains(t, err, "accepted: 0, or "+key)
+	}
+}
+
 // TestSchedulersHaveTheEnginesArguments, each in its policy.
 func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 	scheduler := func(engine string, set ...string) sim.Scheduler {
@@ -217,6 +230,9 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true,
 		MaxModelLen: 131072},
 		scheduler("tensorrt-llm", "pools.serve.capacity_scheduler_policy=MAX_UTILIZATION"))
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true,
+		MaxModelLen: 131072, NoEvict: true, BatchWaitIters: 20},
+		scheduler("tensorrt-llm", "pools.serve.batch_wait_timeout_iters=20"))
 	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10},
 		scheduler("vllm-v0", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096"))
 	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10,

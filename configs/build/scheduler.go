@@ -34,6 +34,9 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 		}
 		tokens, slots = tokens-seqs, 0
 	}
+	if err := refuseWaits(s, p); err != nil {
+		return nil, err
+	}
 	switch engine.Scheduler {
 	case catalog.SchedulerContinuous:
 		made = &schedulers.Continuous{
@@ -43,6 +46,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			MaxModelLen: r.MaxModelLen,
 			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
 			Victim: victimOf(p), SingleExempt: rules.SingleExempt, StopsAtSelf: rules.StopsAtSelf, DraftSlots: slots,
+			BatchWaitIters: p.BatchWaitTimeoutIters,
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{
@@ -62,6 +66,20 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 		return nil, s.Errorf(s.PoolPath(p, ""), "%s", strict.Message(err))
 	}
 	return made, nil
+}
+
+// refuseWaits refuses prompts that wait for others where TensorRT-LLM does something that is not modelled: chunks wait
+// too, and attention ranks have rules of their own.
+func refuseWaits(s *configs.Scenario, p *configs.Pool) error {
+	switch n := p.BatchWaitTimeoutIters; {
+	case n > 0 && p.EnableChunkedPrefill:
+		return s.Errorf(s.PoolPath(p, "batch_wait_timeout_iters"), "%d with prompts in chunks is not modelled; accepted: 0, "+
+			"or enable_chunked_prefill: false", n)
+	case n > 0 && p.DataParallel > 1:
+		return s.Errorf(s.PoolPath(p, "batch_wait_timeout_iters"), "%d is without effect on attention ranks; accepted: 0, "+
+			"or data_parallel: 1", n)
+	}
+	return nil
 }
 
 // chunkMax returns the longest chunk of one prompt in a step; 0: no limit.

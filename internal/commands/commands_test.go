@@ -112,8 +112,12 @@ func (d *drawn) limits(engine string) {
 		d.maybe("num_gpu_blocks: %d", 3000+d.IntN(3000))
 	case "tensorrt-llm":
 		d.maybe("async_scheduling: %t", d.IntN(2) == 0)
-		d.maybe("enable_chunked_prefill: %t", d.IntN(2) == 0)
+		chunks := d.IntN(2) == 0
+		d.maybe("enable_chunked_prefill: %t", chunks)
 		d.maybe("capacity_scheduler_policy: MAX_UTILIZATION")
+		if ranks := strings.Contains(strings.Join(d.lines, "\n"), "data_parallel"); !chunks && !ranks {
+			d.maybe("batch_wait_timeout_iters: %d", 1+d.IntN(40))
+		}
 		d.maybe("num_gpu_blocks: %d", 3000+d.IntN(3000))
 	}
 }

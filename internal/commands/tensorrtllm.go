@@ -33,6 +33,9 @@ func (w *writer) tensorRTLLM() {
 	if p.CapacitySchedulerPolicy != a.CapacitySchedulerPolicy {
 		w.set("scheduler_config: {capacity_scheduler_policy: %s}", p.CapacitySchedulerPolicy)
 	}
+	if p.BatchWaitTimeoutIters != a.BatchWaitTimeoutIters {
+		w.set("batch_wait_timeout_iters: %d", p.BatchWaitTimeoutIters)
+	}
 	if !p.AsyncScheduling {
 		w.set("disable_overlap_scheduler: true")
 	}

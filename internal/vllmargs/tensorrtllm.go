@@ -28,7 +28,7 @@ func tensorRTFlags() table {
 		row("--cuda-graph-config.batch-sizes", several, captureSizes),
 		row("--stream-interval", one, streamed),
 		row("--max-beam-width", one, differsAbove(1, "beam search")),
-		row("--batch-wait-timeout-iters", one, differsAbove(0, "prompts held back")),
+		row("--batch-wait-timeout-iters", one, (*draft).waits),
 		row("--batch-wait-max-tokens-ratio", one, differsAbove(0, "prompts held back")),
 		row("--kv-cache-config.max-tokens", one, (*draft).totalTokens),
 		row("--kv-cache-config.host-cache-size", one, differsAbove(0, "a KV cache in host memory")),

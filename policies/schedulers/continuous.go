@@ -39,6 +39,9 @@ type Continuous struct {
 	// each request in a step takes so many tokens of the budget beside those that it computes: a draft model's own, vLLM
 	// 0.33
 	DraftSlots int32
+	// so many steps of decodes alone a prompt that could join them waits for others to join with: TensorRT-LLM's
+	// batch_wait_timeout_iters. It goes with Unchunked.
+	BatchWaitIters int
 }
 
 // Validate reports arguments that vLLM refuses too.
@@ -57,6 +60,9 @@ func (p *Continuous) Validate() error {
 			p.LongPrefillTokenThreshold)
 	case p.WatermarkBlocks < 0:
 		return fmt.Errorf("policies: the watermark is %d blocks, must be 0 or more", p.WatermarkBlocks)
+	case p.BatchWaitIters < 0 || p.BatchWaitIters > 0 && !p.Unchunked:
+		return fmt.Errorf("policies: batch_wait_timeout_iters is %d, must be 0 or more, and 0 where prompts run in chunks",
+			p.BatchWaitIters)
 	case p.Reserve == MaxModelLen && p.MaxModelLen < 1:
 		return fmt.Errorf("policies: max_model_len is %d, must be at least 1 to be reserved", p.MaxModelLen)
 	}
@@ -78,10 +84,12 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		free.LongPrefillTokenThreshold = 0
 		return free.Schedule(in, w)
 	}
+	if p.BatchWaitIters > 0 {
+		p.countWaited(in)
+	}
 	budget, enough := p.resume(in, w)
 	if enough && w.FreeBlocks() >= 0 {
-		p.admit(in, w, budget)
-		return 0
+		return p.admit(in, w, budget)
 	}
 	if t := p.takeInTurn(in, w); !t.preempted {
 		p.admit(in, w, t.budget)
@@ -168,13 +176,14 @@ func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32
 	return in.AdmittedAfter(r)
 }
 
-// admit spends the remaining budget of the step on waiting requests.
-func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
+// admit spends the remaining budget of the step on waiting requests, and returns for how many steps that holds; 0: no
+// limit.
+func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
 	alike := in.Prefilling() == 0 // all rows of the step are of decodes so far
 	for prompts := in.Prefilling(); budget > p.DraftSlots && in.Running() < p.MaxNumSeqs; prompts++ {
 		r := in.Head()
 		if r == nil {
-			return
+			return 0
 		}
 		cached := w.CachedTokens(r)
 		pending := r.Pending() - cached
@@ -201,6 +210,11 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		if blocks := w.BlocksToAdmit(need); blocks > w.FreeBlocks() || p.withholds(in, w, r, blocks, cached) {
 			break
 		}
+		if p.BatchWaitIters > 0 && prompts == 0 {
+			if left := p.waits(in); left > 0 {
+				return left
+			}
+		}
 		w.Admit(r, reserve)
 		w.Chunk(r, n)
 		if fill > 0 {
@@ -212,6 +226,38 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		w.BatchFull()
 	} else {
 		w.HeadBlocked()
+	}
+	return 0
+}
+
+// What Continuous keeps in an instance's PolicyState, with BatchWaitIters.
+const (
+	waited    = iota // steps of decodes that prompts have waited for others, since the last that did not
+	waitsFrom        // the decode step from which on they wait more, plus 1; 0: none waits
+)
+
+// waits returns for how many more steps of decodes a prompt that could join them waits for others. As in TensorRT-LLM
+// (tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests; from memory, unverified) all steps count in which
+// some prompt waited, and the count goes on where no decode is left to wait with.
+func (p *Continuous) waits(in *sim.Instance) (left int) {
+	if in.Decoding() == 0 {
+		return 0
+	}
+	state := &in.PolicyState
+	left = p.BatchWaitIters - int(state[waited])
+	if left > 0 {
+		state[waitsFrom] = in.DecodeSteps() + 1
+		return left
+	}
+	state[waited] = 0
+	return 0
+}
+
+// countWaited counts the steps since prompts began to wait: each of them was one of decodes alone.
+func (p *Continuous) countWaited(in *sim.Instance) {
+	if state := &in.PolicyState; state[waitsFrom] > 0 {
+		state[waited] += in.DecodeSteps() - (state[waitsFrom] - 1)
+		state[waitsFrom] = 0
 	}
 }
 

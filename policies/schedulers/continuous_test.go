@@ -18,6 +18,8 @@ func TestContinuousRefusesWhatVLLMRefuses(t *testing.T) {
 	for _, bad := range []schedulers.Continuous{
 		{MaxNumSeqs: 0, MaxNumBatchedTokens: 8}, {MaxNumSeqs: 9, MaxNumBatchedTokens: 8},
 		{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, LongPrefillTokenThreshold: -1},
+		{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, Unchunked: true, BatchWaitIters: -1},
+		{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, BatchWaitIters: 1},
 	} {
 		assert.Error(t, bad.Validate(), "%+v", bad)
 	}

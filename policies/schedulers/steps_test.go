@@ -144,6 +144,12 @@ func TestOneBudgetForPromptsAndDecodes(t *testing.T) {
 			[]string{"p2:8", "p1:7+d1", "p2:6+d1", "d3", "d2", "5 × d1"}},
 		{"whole prompts", 100, func(p *schedulers.Continuous) { p.Unchunked, p.MaxNumBatchedTokens = true, 16 }, three(),
 			[]string{"p1:6", "p2:15+d1", "2 × d3", "5 × d1"}},
+		{"prompts that wait for others", 100, func(p *schedulers.Continuous) {
+			p.Unchunked, p.MaxNumBatchedTokens, p.BatchWaitIters = true, 16, 2
+		}, three(), []string{"p1:6", "2 × d1", "p2:15+d1", "2 × d2", "5 × d1"}},
+		{"which wait no longer than there are decodes", 100, func(p *schedulers.Continuous) {
+			p.Unchunked, p.MaxNumBatchedTokens, p.BatchWaitIters = true, 16, 9
+		}, three(), []string{"p1:6", "3 × d1", "p2:15", "2 × d2", "5 × d1"}},
 		{"two places", 100, func(p *schedulers.Continuous) { p.MaxNumSeqs = 2 }, three(),
 			[]string{"p2:8", "p1:7+d1", "p1:3+d1", "d2", "p1:3+d1", "7 × d1"}},
 		{"long prompts", 100, func(p *schedulers.Continuous) { p.LongPrefillTokenThreshold = 4 }, three()[:2],

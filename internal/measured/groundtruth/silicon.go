@@ -86,12 +86,23 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs, most map[string]
 func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario, args map[string]engineArgs) {
 	script := args[r.Text("engine_args_id")]
 	script.apply(p, r.Count("concurrency", 1), r.Count("isl", 1))
+	if p.Engine == "tensorrt-llm" && waitsForOthers(r, p) {
+		script.number(p, "batch_wait_timeout_iters", script.BatchWaitIters, 1)
+	}
 	if p.Engine == "vllm" && synchronous(l.Version) && !script.AsyncScheduling {
 		p.Argument("async_scheduling", false)
 	}
 	if l.Source == "nvidia_gap" && p.Engine == "vllm" {
 		p.Argument("max_num_batched_tokens", gapBudget)
 	}
+}
+
+// waitsForOthers reports whether prompts waited for others on a server whose script can have them do so. It says for
+// how many steps, but not for which loads: the TTFT of Llama-3.1-70B is that of servers that wait where 1024 tokens are
+// read and written on fewer than eight GPUs, and of ones that do not everywhere else.
+func waitsForOthers(r *datafile.Record, p *setup.Scenario) bool {
+	return p.Model == "llama-3.1-70b" && r.Count("isl", 1) == 1024 && r.Count("osl", 1) == 1024 &&
+		p.TensorParallel < 8 && p.DataParallel == 1
 }
 
 func siliconLabels(r *datafile.Record) measured.Labels {

@@ -27,6 +27,7 @@ type engineArgs struct {
 	MaxNumTokens    string `json:"trt_max_num_tokens"` // TensorRT-LLM
 	FreeMemFraction string `json:"trt_free_mem_fraction"`
 	BlockReuse      string `json:"trt_block_reuse"`
+	BatchWaitIters  string `json:"batch_wait_timeout_iters"`
 
 	KVCache          string `json:"kv_cache_dtype"`
 	PrefixCachingOff bool   `json:"prefix_caching_off"`

@@ -16,6 +16,7 @@ const otherScripts = `[{"engine_args_id": "sg", "flags": {"chunked_prefill_size"
   {"engine_args_id": "sg-odd", "flags": {"chunked_prefill_size": "$CHUNKS", "max_running_requests": "256 | 512", "mem_fraction_static": "$SHARE"}},
   {"engine_args_id": "trt", "flags": {"trt_max_num_tokens": "20000", "trt_free_mem_fraction": "0.8", "trt_block_reuse": "false",
     "kv_cache_dtype": "fp8"}},
+  {"engine_args_id": "trt-wait", "flags": {"batch_wait_timeout_iters": "20"}},
   {"engine_args_id": "trt-odd", "flags": {"trt_max_num_tokens": "$MAX_NUM_TOKENS", "trt_free_mem_fraction": "$SHARE"}}]`
 
 // poolOf returns the lines of a scenario's pool behind its layout.
@@ -44,6 +45,27 @@ func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
 		assert.Equal(t, c.pool, poolOf(t, run.Scenario), "%s: the table has 4 attention ranks", c.script)
 		assert.Empty(t, run.Rows[0].Values[0].Skip, "TTFT is compared")
 		assert.Equal(t, c.script == "trt", strings.Contains(run.Scenario, "kv_cache: fp8"))
+	}
+}
+
+// TestPromptsWaitWhereTheTTFTSaysSo: of the scripts that can have prompts wait, one says for which loads it does.
+func TestPromptsWaitWhereTheTTFTSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		model, isl, osl, tp, script string
+		waits                       bool
+	}{
+		{"meta-llama/Llama-3.1-70B", "1024", "1024", "4", "trt-wait", true},
+		{"meta-llama/Llama-3.1-70B", "1024", "1024", "4", "trt", false},
+		{"meta-llama/Llama-3.1-70B", "1024", "1024", "8", "trt-wait", false},
+		{"meta-llama/Llama-3.1-70B", "8192", "1024", "4", "trt-wait", false},
+		{"meta-llama/Llama-3.1-70B", "1024", "8192", "4", "trt-wait", false},
+		{"deepseek-ai/DeepSeek-R1", "1024", "1024", "4", "trt-wait", false},
+	} {
+		f, err := measuredtest.ReadText(t, siliconTable("backend", "trtllm", "backend_version", "1.1.0", "precision", "fp8",
+			"model", c.model, "isl", c.isl, "osl", c.osl, "tp", c.tp, "ep", "1", "attn_tp", c.tp, "attn_dp", "1",
+			"engine_args_id", c.script), "engine_args.json", otherScripts)
+		pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
+		assert.Equal(t, c.waits, strings.Contains(pool, "batch_wait_timeout_iters: 20\n"), "%+v", c)
 	}
 }
 

@@ -142,11 +142,10 @@ func causes() []string {
 			"Qwen3-32B from the same source; in those of Llama-3.1-8B prompts come one by one, and TTFT is a third or a " +
 			"quarter of what is predicted, while a request as a whole takes about as long as predicted. How those clients " +
 			"were started is not stated.",
-		"**Prompts that a server holds back.** TensorRT-LLM can let prompts wait for others (batch_wait_timeout_iters): 24 " +
-			"rows of Llama-3.1-70B with 1024/1024 tokens on fewer than eight GPUs have a TTFT of about 20 decode steps more " +
-			"than others of the same server, and the script that started it says 20 but not for which loads. Under SGLang on " +
-			"B200, TTFT jumps between 8 and 16 clients by some ten steps, and no argument that is known tells why. Neither is " +
-			"modelled.",
+		"**Prompts that a server holds back.** Under SGLang on B200, TTFT jumps between 8 and 16 clients by some ten " +
+			"steps, and no argument that is known tells why. A script of DeepSeek-R1 under TensorRT-LLM has prompts wait " +
+			"for others for 40 steps (batch_wait_timeout_iters) under loads that it does not say, and no group of rows shows " +
+			"which.",
 		"**Attention data parallelism.** In the rows of TensorRT-LLM that have several ranks TTFT is up to three times as " +
 			"long as predicted. It can hold prompts back until every rank has one, or for so many steps " +
 			"(attention_dp_config); no row says whether it did, and it is not modelled.",
