@@ -40,7 +40,7 @@ type trials struct {
 type testRun struct {
 	binary string
 	args   []string
-	limit  time.Duration // of processor time, with a mistake
+	limit  time.Duration // of processor time, with a mistake; 0: not measured yet
 }
 
 // memoryKB is what tests may address: a mistake is not to take the memory of the machine.
@@ -96,14 +96,14 @@ func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err err
 			if err != nil {
 				return "", "", err
 			}
-			first := min(1, len(runs))
-			if ask.last {
-				runs = runs[first:]
-			} else {
-				runs = runs[:first]
-			}
-			for _, run := range runs {
-				one, err := t.run(ctx, of, id, run, "-test.failfast")
+			for i := range runs {
+				if ask.last != (i > 0) {
+					continue
+				}
+				if err := t.measure(ctx, of, &runs[i]); err != nil {
+					return "", "", err
+				}
+				one, err := t.run(ctx, of, id, runs[i], "-test.failfast")
 				if err != nil || one.verdict != survived {
 					return one.verdict, of, err
 				}
@@ -144,18 +144,24 @@ func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
 			return nil, err
 		}
 		for _, args := range ways {
-			run := testRun{binary: binary, args: args}
-			right, err := t.run(ctx, of, 0, run)
-			if err != nil || right.verdict != survived {
-				return nil, errors.Join(
-					fmt.Errorf("the tests of %s without a mistake: %s: %s", of, right.verdict, right.said), err)
-			}
-			run.limit = 10*time.Second + 4*right.took
-			runs = append(runs, run)
+			runs = append(runs, testRun{binary: binary, args: args})
 		}
 	}
 	t.tests[of] = runs
 	return runs, nil
+}
+
+// measure limits a run by what it takes without a mistake, which the tests have to pass.
+func (t *trials) measure(ctx context.Context, of string, run *testRun) error {
+	if run.limit > 0 {
+		return nil
+	}
+	right, err := t.run(ctx, of, 0, *run)
+	if err != nil || right.verdict != survived {
+		return errors.Join(fmt.Errorf("the tests of %s without a mistake: %s: %s", of, right.verdict, right.said), err)
+	}
+	run.limit = 5*time.Second + 4*right.took
+	return nil
 }
 
 // ways returns the arguments of each run of a package's tests. A draw that fails is neither made smaller nor kept, and
