@@ -10,7 +10,8 @@ import (
 // TestIndexersAreCountedByTheirKind, each of n heads of d, from compressed queries or from the hidden state: what makes
 // queries and keys, a weight for each head where tokens or entries are chosen, and norms.
 func TestIndexersAreCountedByTheirKind(t *testing.T) {
-	const h, rank, n, d = 64, 24, 3, 10 // of the hidden state, of queries, and of the index
+	const h, rank = 64, 24 // of the hidden state and of queries
+	const n, d = 3, 10
 	of := func(a SelfAttention) (indexer, norms int64) {
 		with, without := small(), small()
 		with.Layers[0].Mixer.Attention, without.Layers[0].Mixer.Attention = a, a
