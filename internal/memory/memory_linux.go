@@ -54,11 +54,18 @@ func number(path string) (int64, bool) {
 	return n, err == nil // no number: max, which is no limit
 }
 
-// addressMemory is the limit on addresses, of which a program of Go takes about a GiB before it does anything.
+// addressMemory is what is left of the limit on addresses, of which a program of Go takes about a GiB before it does
+// anything. How many pages are taken comes first in /proc/self/statm (proc(5)).
 func addressMemory() (int64, bool) {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &l) != nil || l.Cur > math.MaxInt64>>1 {
 		return 0, false
 	}
-	return int64(l.Cur), true
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, false
+	}
+	pages, _, _ := strings.Cut(string(text), " ")
+	taken, err := strconv.ParseInt(pages, 10, 64)
+	return int64(l.Cur) - taken*int64(os.Getpagesize()), err == nil
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // Need estimates the memory that a run takes at its most, in bytes: what grows with its scenario and is known before
-// it. Requests that wait take 24 bytes each, and how many will wait is what a run finds out.
+// it. Requests that wait take 24 bytes each, and how many will wait is what a run finds out: Drive ends one that leaves
+// hardly any memory.
 func Need(b *build.Built, o Options) int64 {
 	need := int64(0)
 	for _, p := range b.Config.Pools {

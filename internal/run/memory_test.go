@@ -3,6 +3,7 @@ package run
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,20 @@ func TestTheEstimateOfMemory(t *testing.T) {
 	took := heap() - before
 	require.Len(t, r.Rows, 30_000)
 	assert.InDelta(t, 0.35, took/(float64(Need(b, Options{Rows: -1}))-need), 0.25, "rows")
+}
+
+// TestARunThatLeavesNoMemoryEnds: requests come faster than they are served, and each that waits is kept.
+func TestARunThatLeavesNoMemoryEnds(t *testing.T) {
+	b := built(t, "chat-8b", "workload.requests=1000000000", "workload.arrivals.rate=1e6")
+	stopped := false
+	_, err := drive(t.Context(), func(scarce func()) func() {
+		time.AfterFunc(20*time.Millisecond, scarce)
+		return func() { stopped = true }
+	}, prepare(b, Options{}).config)
+	require.ErrorAs(t, err, new(Failure))
+	assert.Regexp(t, `^the memory that there is does not suffice: \d+ of \d+ requests that have arrived are still under way;`,
+		err.Error())
+	assert.True(t, stopped)
 }
 
 func TestARunThatWouldNotFitIsRefused(t *testing.T) {

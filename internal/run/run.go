@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/expected"
+	"github.com/decodesim/decodesim/internal/memory"
 	"github.com/decodesim/decodesim/internal/steady"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -201,14 +202,24 @@ func broken(b *build.Built, c *sim.Cluster) error {
 
 // Drive runs a configuration with a sink of the caller's to its end, and returns the cluster as it is then. Each begin
 // is called before the first event. When ctx is cancelled the run stops between two events and Drive returns the error
-// of ctx; a run that the caller's own Cancelled stops is no error, and its cluster is halted.
+// of ctx; a run that the caller's own Cancelled stops is no error, and its cluster is halted. One whose requests leave
+// hardly any memory is stopped in the same way, and fails: how many wait at once is not known before.
 func Drive(ctx context.Context, config sim.Config, begin ...func(*sim.Cluster)) (*sim.Cluster, error) {
+	return drive(ctx, memory.Watch, config, begin...)
+}
+
+func drive(ctx context.Context, watch func(scarce func()) (stop func()), config sim.Config,
+	begin ...func(*sim.Cluster)) (*sim.Cluster, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var cancelled atomic.Bool
+	var cancelled, scarce atomic.Bool
 	release := context.AfterFunc(ctx, func() { cancelled.Store(true) })
 	defer release()
+	defer watch(func() {
+		scarce.Store(true)
+		cancelled.Store(true)
+	})()
 	if stop := config.Cancelled; stop != nil {
 		config.Cancelled = func() bool { return stop() || cancelled.Load() }
 	} else {
@@ -222,5 +233,9 @@ func Drive(ctx context.Context, config sim.Config, begin ...func(*sim.Cluster)) 
 		f(c)
 	}
 	c.Run()
+	if all := c.Totals(); scarce.Load() && ctx.Err() == nil {
+		return nil, Failure{fmt.Errorf("the memory that there is does not suffice: %d of %d requests that have arrived are "+
+			"still under way; send fewer or shorter ones, or add replicas", all.Arrived-all.Ended, all.Arrived)}
+	}
 	return c, ctx.Err()
 }
