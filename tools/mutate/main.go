@@ -41,6 +41,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	only := flags.String("only", "",
 		"mistakes in places that begin with one of these, such as policies/routers,sim/heap/heap.go:41:")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not those of its room or elsewhere")
+	near := flags.Bool("near", false, "ask the tests of the room alone: faster, and at most as many are noticed")
 	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,
 		"of the tests of a package by the clock; with a mistake, also four times the processor time they take without")
@@ -74,7 +75,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		if len(all[i]) == 0 {
 			continue
 		}
-		t := trials{limit: *limit, own: *own, few: *few}
+		t := trials{limit: *limit, own: *own, near: *near || *own, few: *few}
 		one, err := t.sample(ctx, w, all[i], *n)
 		if err != nil {
 			return err

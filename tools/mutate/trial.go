@@ -29,6 +29,7 @@ const (
 type trials struct {
 	limit    time.Duration // of one package's tests, by the clock
 	own      bool          // the tests of a mistake's package alone
+	near     bool          // the tests of its room alone
 	few      bool          // draws of random tests, and no more
 	dir      string        // of what is written
 	overlay  string
@@ -85,6 +86,8 @@ func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err err
 	far := []string(nil)
 	if !t.own {
 		near = distinct(append(near, m.room.other...))
+	}
+	if !t.near {
 		far = distinct(append(slices.Clone(near), elsewhere()...))[len(near):]
 	}
 	for _, ask := range []struct {
