@@ -26,6 +26,9 @@ func loops(t *rapid.T) OpenLoop {
 	if rapid.Bool().Draw(t, "groups") {
 		l.Sharing = requests.Sharing{Groups: 3, PrefixTokens: 40}
 	}
+	if rapid.Bool().Draw(t, "reasoning") {
+		l.Reasoning.Tokens = lengths.Spec{Distribution: "uniform", Min: 1, Max: 30}
+	}
 	if rapid.Bool().Draw(t, "limited") {
 		l.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: 25}
 	}
@@ -72,6 +75,11 @@ func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
 				require.Equal(t, want.Output, r.Output)
 			}
 			require.True(t, r.MaxOutput == 0 || r.Output <= r.MaxOutput)
+			require.LessOrEqual(t, r.Reasoning, r.Output)
+			require.Equal(t, c.Mix.Reasoning.Given(), r.Reasoning > 0)
+			if !k.Beam && i%int(k.N) > 0 {
+				want.Reasoning = r.Reasoning
+			}
 			require.True(t,
 				c.Mix.Classes == nil || r.Class == 1 || c.Mix.MaxOutput.Distribution != "" || r.Output >= 490, "a class's own law")
 			want.ID, want.Content, want.Output = r.ID, r.Content, r.Output

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"testing"
 
@@ -192,6 +193,69 @@ func TestClassesGoOnFromBefore(t *testing.T) {
 		}
 	}
 	require.InEpsilon(t, runs*perS*early, n, 0.25, "a stream that begins with a gap has half as many more")
+}
+
+// TestStreamsKeepTheirLimits: reasoning comes before the answer, the limit cuts both, prompts of a client begin with one
+// prefix and those of a class with any. What is expected is of all streams, and the prefix is counted.
+func TestStreamsKeepTheirLimits(t *testing.T) {
+	for _, clients := range []bool{false, true} {
+		m := requests.Mix{Prompt: lengths.Fixed(50), Output: lengths.Fixed(20), MaxOutput: lengths.Fixed(25),
+			Reasoning: requests.Reasoning{Tokens: lengths.Spec{Distribution: "uniform", Min: 1, Max: 9}},
+			Sharing:   requests.Sharing{Groups: 4, PrefixTokens: 30}}
+		c := Mix{Mix: m, DurationS: 200}
+		if clients {
+			c.Clients = Clients{Arrivals: arrivals.Spec{Process: "gamma", Rate: 5, CV: 1.5}, Count: 3}
+		} else {
+			c.Mix.Classes = []requests.Class{{Name: "a"}, {Name: "b", MaxOutput: lengths.Fixed(4)}}
+			c.ByClass = []arrivals.Spec{{Process: "poisson", Rate: 2}, {Process: "constant", Rate: 3}}
+		}
+		s, err := NewMix(c, 3)
+		require.NoError(t, err)
+		require.InDelta(t, 1000, s.Requests(), 1e-6)
+		require.Equal(t, 200.0, s.SpanS())
+		prompt, output := s.Means()
+		require.InDelta(t, 80, prompt, 1e-9)
+		require.InDelta(t, 25, output, 1e-9, "with five of reasoning, before a limit cuts it")
+		groups, of := map[int32]bool{}, map[int]map[int32]bool{}
+		n, cut := 0.0, 0
+		for before := s.Contents().Len(); ; n++ {
+			require.Equal(t, before, s.Contents().Len())
+			stream := s.due
+			var r sim.Request
+			i := -1
+			if len(stream) > 0 {
+				i = int(stream[0].Value)
+			}
+			if !s.Next(&r) {
+				break
+			}
+			limit := int32(25)
+			if r.Class == 1 {
+				limit = 4
+			}
+			require.EqualValues(t, 80, r.Prompt)
+			require.Equal(t, limit, r.MaxOutput)
+			require.Positive(t, r.Reasoning)
+			require.LessOrEqual(t, r.Reasoning, min(9, limit))
+			require.Equal(t, min(limit, max(r.Output, 20+r.Reasoning)), r.Output)
+			if r.Output == limit {
+				cut++
+			}
+			if of[i] == nil {
+				of[i] = map[int32]bool{}
+			}
+			groups[r.Content], of[i][r.Content] = true, true
+		}
+		require.InDelta(t, 1000, n, 5*1.5*math.Sqrt(1000))
+		require.Positive(t, cut)
+		require.NoError(t, s.Err())
+		require.Zero(t, s.Truncated())
+		for i, seen := range of {
+			require.Equal(t, clients, len(seen) == 1, "stream %d", i)
+		}
+		require.LessOrEqual(t, len(groups), 4)
+		require.Equal(t, !clients, len(groups) == 4)
+	}
 }
 
 // TestMixesRefuse: what streams cannot have is an error that names the key.

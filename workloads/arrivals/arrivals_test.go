@@ -68,6 +68,31 @@ func TestBurstsKeepTheirMeanRate(t *testing.T) {
 	}
 }
 
+// TestAScaledProcessHasAMultipleOfItsRate, at every instant, and as it was is left alone.
+func TestAScaledProcessHasAMultipleOfItsRate(t *testing.T) {
+	for _, s := range []Spec{
+		{Process: "poisson", Rate: 8}, {Process: "gamma", Rate: 8, CV: 2}, {Process: "constant", Rate: 8},
+		{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6},
+		{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6, Rate: 5},
+		{Process: "piecewise", Points: []Point{{0, 1}, {10, 4}, {20, 2}}},
+		{Process: "piecewise", Points: []Point{{0, 1}, {10, 4}, {20, 2}}, Rate: 5, PeriodS: 30},
+		{Process: "sinusoid", Rate: 3, Amplitude: 1, PeriodS: 40},
+	} {
+		before := s.Scaled(1)
+		more := s.Scaled(2.5)
+		require.Equal(t, before, s)
+		one, err := New(s, 1)
+		require.NoError(t, err)
+		scaled, err := New(more, 1)
+		require.NoError(t, err)
+		for _, at := range []float64{0.5, 7, 13, 100} {
+			require.InEpsilon(t, 2.5*one.Expected(at), scaled.Expected(at), 1e-9, "%+v", s)
+		}
+		require.InEpsilon(t, 2.5*one.MeanRate(0), scaled.MeanRate(0), 1e-9)
+	}
+	require.Equal(t, []string{"poisson", "gamma", "weibull", "constant", "on-off", "piecewise", "sinusoid"}, Names())
+}
+
 // curve returns the rates of a process that has some.
 func curve(t *testing.T, s Spec) *rateCurve {
 	t.Helper()

@@ -99,6 +99,23 @@ func TestWhatIsJustPossibleIsAccepted(t *testing.T) {
 	}
 }
 
+// TestTheLargestSharingIsAccepted, and one more of anything is not.
+func TestTheLargestSharingIsAccepted(t *testing.T) {
+	for _, c := range []struct {
+		most  Sharing
+		field func(*Sharing) *int64
+	}{
+		{Sharing{Groups: 1 << 24, PrefixTokens: 5}, func(s *Sharing) *int64 { return &s.Groups }},
+		{Sharing{Groups: 1, PrefixTokens: 1<<29 - 1}, func(s *Sharing) *int64 { return &s.PrefixTokens }},
+		{Sharing{DistinctPrompts: 1 << 24}, func(s *Sharing) *int64 { return &s.DistinctPrompts }},
+		{Sharing{Groups: 1 << 24, PrefixTokens: 5, DistinctPrompts: 1 << 24}, func(s *Sharing) *int64 { return &s.Groups }},
+	} {
+		require.NoError(t, c.most.validate())
+		*c.field(&c.most)++
+		require.ErrorContains(t, c.most.validate(), "accepted: ")
+	}
+}
+
 // TestImpossiblePatienceIsRefused by the key that is wrong.
 func TestImpossiblePatienceIsRefused(t *testing.T) {
 	for want, p := range map[string]Patience{

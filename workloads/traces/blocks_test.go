@@ -71,8 +71,12 @@ func TestBlockIDsSayWhatIsShared(t *testing.T) {
 // TestExtentsAreFew: what nothing parts stays one extent, however many blocks it has.
 func TestExtentsAreFew(t *testing.T) {
 	line := `{"timestamp":0,"input_length":5000,"output_length":1,"hash_ids":[1,2,3,4,5,6,7,8,9,%s]}` + "\n"
+	const half = `{"timestamp":0,"input_length":%d,"output_length":1,"hash_ids":[1,2,3,4,5]}`
 	for text, nodes := range map[string]int{fmt.Sprintf(line, "10"): 1,
-		fmt.Sprintf(line, "10") + fmt.Sprintf(line, "11"): 3} {
+		fmt.Sprintf(line, "10") + fmt.Sprintf(line, "11"):    3,
+		fmt.Sprintf(line, "10") + fmt.Sprintf(half, 5*512):   1, // it ends inside, and nothing goes on from there
+		fmt.Sprintf(line, "10") + fmt.Sprintf(half, 5*512+1): 2, // a token of its own follows
+	} {
 		tr, err := New("trace", strings.NewReader(text), Options{Contents: true})
 		require.NoError(t, err)
 		require.Equal(t, 1+nodes, tr.Contents().Len())

@@ -1,0 +1,70 @@
+package sessions
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestPlansStartEachSubAgentOnce: of those of a plan each is started by one turn of the first agent, in the order of
+// their numbers; the turn after it is asked with their last answers, and no turn but the first of an agent is beyond
+// what the model takes.
+func TestPlansStartEachSubAgentOnce(t *testing.T) {
+	forked := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawAgents(t)
+		s, err := NewAgentLoop(c, rapid.Uint64().Draw(t, "seed"))
+		require.NoError(t, err)
+		p := s.plans
+		for n := range uint64(20) {
+			var q plan
+			p.plan(n, &q)
+			require.Equal(t, int(q.ends[len(q.ends)-1]), len(q.turns))
+			next, answers := int32(1), int32(0)
+			history := make([]int64, len(q.ends))
+			if q.group != 0 {
+				for i := range history {
+					history[i] = int64(p.prefix)
+				}
+			}
+			for i := range q.ends[0] {
+				v := &q.turns[i]
+				require.Positive(t, v.output)
+				require.LessOrEqual(t, v.hidden, v.output)
+				if answers > 0 {
+					require.Equal(t, answers, v.prompt, "what sub-agents answered is the next prompt")
+					answers = 0
+				}
+				history[0] += int64(v.prompt)
+				require.True(t, i == 0 || history[0]+int64(max(v.output, v.limit)) <= p.context)
+				history[0] += int64(v.remains(p.recalls))
+				if v.starts == 0 {
+					continue
+				}
+				forked++
+				require.Equal(t, next, v.first)
+				require.Less(t, i+1, q.ends[0], "somebody reads what they answer")
+				for range v.starts {
+					if p.fork {
+						history[next] = history[0]
+					}
+					from, to := q.ends[next-1], q.ends[next]
+					for at := from; at < to; at++ {
+						w := &q.turns[at]
+						require.Zero(t, w.starts, "sub-agents have none of their own")
+						history[next] += int64(w.prompt)
+						require.True(t, at == from || history[next]+int64(max(w.output, w.limit)) <= p.context)
+						history[next] += int64(w.remains(p.recalls))
+					}
+					last := q.turns[to-1]
+					answers += last.output - last.hidden
+					next++
+				}
+				answers = max(1, answers)
+			}
+			require.True(t, q.cut || int(next) == len(q.ends))
+		}
+	})
+	require.Positive(t, forked)
+}
