@@ -195,8 +195,8 @@ func TestClassesGoOnFromBefore(t *testing.T) {
 	require.InEpsilon(t, runs*perS*early, n, 0.25, "a stream that begins with a gap has half as many more")
 }
 
-// TestStreamsKeepTheirLimits: reasoning comes before the answer, the limit cuts both, prompts of a client begin with one
-// prefix and those of a class with any. What is expected is of all streams, and the prefix is counted.
+// TestStreamsKeepTheirLimits: reasoning comes before the answer, the limit cuts both, prompts of a client begin with
+// one prefix and those of a class with any. What is expected is of all streams, and the prefix is counted.
 func TestStreamsKeepTheirLimits(t *testing.T) {
 	for _, clients := range []bool{false, true} {
 		m := requests.Mix{Prompt: lengths.Fixed(50), Output: lengths.Fixed(20), MaxOutput: lengths.Fixed(25),

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlansStartEachSubAgentOnce: of those of a plan each is started by one turn of the first agent, in the order of
+// TestPlansStartEachSubAgentOnce: each sub-agent of a plan is started by one turn of the first agent, in the order of
 // their numbers; the turn after it is asked with their last answers, and no turn but the first of an agent is beyond
 // what the model takes.
 func TestPlansStartEachSubAgentOnce(t *testing.T) {

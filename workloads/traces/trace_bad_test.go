@@ -90,6 +90,26 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 	}
 }
 
+// TestALineIsOneObject: a member after another needs a comma, a key quotes and a colon behind it, and nothing follows
+// the last brace.
+func TestALineIsOneObject(t *testing.T) {
+	const members = `"arrival_s":1,"input_tokens":10,"output_tokens":1`
+	for line, sound := range map[string]bool{
+		`{` + members + `}`: true, ` { ` + members + ` , "x" : [ ] } `: true, `{"x":{"y":[1,"]"]},` + members + `}`: true,
+		`{` + members + ` "x":1}`: false, `{` + members + `,}`: false, `{` + members: false, `{` + members + `}}`: false,
+		`{` + members + `,"x"}`: false, `{` + members + `,"x" 1}`: false, `{` + members + `,"x":}`: false,
+		`{` + members + `,x:1}`: false, `[` + members + `]`: false, members: false, `{,` + members + `}`: false,
+		`{` + members + `,"x:1}`: false, `{` + members + `,"x":[1}`: false, `{` + members + `;"x":1}`: false,
+	} {
+		_, err := New("t", strings.NewReader(`{"arrival_s":0,"input_tokens":10,"output_tokens":10}`+"\n"+line+"\n"), Options{})
+		if sound {
+			require.NoError(t, err, line)
+			continue
+		}
+		require.ErrorContains(t, err, "t:2: ", line)
+	}
+}
+
 func TestAnyCutOfAGzipIsAnError(t *testing.T) {
 	whole := zipped(generated(300))
 	for n := 1; n < len(whole); n += 7 {
