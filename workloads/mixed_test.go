@@ -101,8 +101,9 @@ func TestAMixIsTheUnionOfItsStreams(t *testing.T) {
 
 // TestOneStreamChangesNoOther: a class that sends more leaves what the others send, and when.
 func TestOneStreamChangesNoOther(t *testing.T) {
-	c := Mix{Mix: sourcetest.Plain(), DurationS: 200, ByClass: []arrivals.Spec{{Process: "poisson", Rate: 2},
-		{Process: "gamma", Rate: 3, CV: 2}}}
+	c := Mix{Mix: sourcetest.Plain(), DurationS: 200, Patience: requests.Patience{CancelShare: .5, CancelAfterS: 2},
+		ByClass: []arrivals.Spec{{Process: "poisson", Rate: 2},
+			{Process: "gamma", Rate: 3, CV: 2}}}
 	c.Mix.Classes = []requests.Class{{Name: "a"}, {Name: "b"}}
 	of := func(c Mix) (all []sim.Request) {
 		s, err := NewMix(c, 5)
@@ -202,7 +203,7 @@ func TestStreamsKeepTheirLimits(t *testing.T) {
 		m := requests.Mix{Prompt: lengths.Fixed(50), Output: lengths.Fixed(20), MaxOutput: lengths.Fixed(25),
 			Reasoning: requests.Reasoning{Tokens: lengths.Spec{Distribution: "uniform", Min: 1, Max: 9}},
 			Sharing:   requests.Sharing{Groups: 4, PrefixTokens: 30}}
-		c := Mix{Mix: m, DurationS: 200}
+		c := Mix{Mix: m, DurationS: 200, Patience: requests.Patience{TimeoutS: 2}}
 		if clients {
 			c.Clients = Clients{Arrivals: arrivals.Spec{Process: "gamma", Rate: 5, CV: 1.5}, Count: 3}
 		} else {
@@ -235,6 +236,7 @@ func TestStreamsKeepTheirLimits(t *testing.T) {
 			}
 			require.EqualValues(t, 80, r.Prompt)
 			require.Equal(t, limit, r.MaxOutput)
+			require.Equal(t, r.Arrival.Add(2*sim.Second), r.Deadline)
 			require.Positive(t, r.Reasoning)
 			require.LessOrEqual(t, r.Reasoning, min(9, limit))
 			require.Equal(t, min(limit, max(r.Output, 20+r.Reasoning)), r.Output)

@@ -325,36 +325,6 @@ func TestAgentsKeepTheirLimits(t *testing.T) {
 	require.Equal(t, []int{10, 2}, []int{n, tasks})
 }
 
-// TestTheLeastLimitIsExpected: of tasks, of requests, and of what arrives in the time. Where clients begin anew and
-// time alone ends them, nobody knows.
-func TestTheLeastLimitIsExpected(t *testing.T) {
-	for _, c := range []struct {
-		tasks, requests int64
-		rate, durationS float64
-		want            float64
-	}{
-		{tasks: 7, want: 35}, {requests: 12, want: 12}, {tasks: 7, requests: 12, want: 12},
-		{tasks: 7, requests: 36, want: 35}, {tasks: 7, requests: 34, want: 34}, {durationS: 10, want: 0},
-		{tasks: 1, want: 5}, {requests: 1, want: 1}, {tasks: 4, rate: 2, want: 20},
-		{durationS: 10, rate: 2, want: 100}, {tasks: 4, durationS: 10, rate: 2, want: 20},
-		{requests: 60, durationS: 10, rate: 2, want: 60}, {requests: 600, durationS: 10, rate: 2, want: 100},
-		{tasks: 900, requests: 70, durationS: 10, rate: 2, want: 70},
-	} {
-		l := AgentLoop{Tasks: c.tasks, Loop: Loop{Requests: c.requests, DurationS: c.durationS, Turns: lengths.Fixed(5),
-			Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30)}}, Result: lengths.Fixed(10)}
-		if c.rate == 0 {
-			l.Concurrency = 2
-		} else {
-			l.Arrivals = arrivals.Spec{Process: "constant", Rate: c.rate}
-		}
-		s, err := NewAgentLoop(l, 1)
-		require.NoError(t, err)
-		require.InDelta(t, c.want, s.Requests(), 1e-9, "%+v", c)
-		require.InDelta(t, 5*c.rate, s.Rate(), 1e-9, "%+v", c)
-		require.Equal(t, 5.0, s.Turns())
-	}
-}
-
 // TestAgentsRefuse: what agents cannot have is an error that names the key.
 func TestAgentsRefuse(t *testing.T) {
 	for want, change := range map[string]func(c *AgentLoop){

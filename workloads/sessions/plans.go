@@ -226,20 +226,27 @@ func (p *plans) turn(n, key uint64, class uint8, laws requests.Laws) (t turn) {
 // expect takes the means over the tasks that come first. It changes no later draw.
 func (p *plans) expect() (e expectation) {
 	var q plan
+	var begins []float64 // tokens that each agent begins with
 	for n := range uint64(sampled) {
 		p.plan(n, &q)
+		begins = begins[:0]
+		for range q.ends {
+			begins = append(begins, float64(p.prefix))
+		}
 		from := int32(0)
 		for i, to := range q.ends {
-			history := 0.0
-			if len(p.groups) > 0 {
-				history = float64(p.prefix)
-			}
+			history := begins[i]
 			for _, v := range q.turns[from:to] {
 				history += float64(v.prompt)
 				e.turns, e.prompt, e.output = e.turns+1, e.prompt+history, e.output+float64(v.output)
 				history += float64(v.remains(p.recalls))
 				if i == 0 && v.starts == 0 {
 					e.betweenS += v.tool.Seconds()
+				}
+				for k := range v.starts {
+					if p.fork {
+						begins[v.first+k] = history
+					}
 				}
 			}
 			from = to

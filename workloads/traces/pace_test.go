@@ -52,4 +52,12 @@ func TestARateThatNoReplayHasIsRefused(t *testing.T) {
 		_, err := New("trace", strings.NewReader(c.text), c.options)
 		require.ErrorContains(t, err, c.said)
 	}
+	for _, factor := range []float64{1e-6, 1e6} { // as slow and as fast as may be
+		text := "arrival_s,input_tokens,output_tokens\n0,1,1\n0.5,1,1\n"
+		x, err := New("trace", strings.NewReader(text), Options{})
+		require.NoError(t, err)
+		tr, err := New("trace", strings.NewReader(text), Options{Rate: x.Rate() * factor})
+		require.NoError(t, err)
+		require.InEpsilon(t, factor, tr.Speed(), 1e-12)
+	}
 }
