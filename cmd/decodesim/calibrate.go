@@ -81,7 +81,7 @@ func (f *calibrateFlags) check(c *cobra.Command) error {
 }
 
 func (f *calibrateFlags) run(ctx context.Context, out, errOut io.Writer) error {
-	files, above, err := f.read(errOut)
+	files, above, err := f.read(ctx, errOut)
 	if err != nil {
 		return err
 	}
@@ -89,14 +89,15 @@ func (f *calibrateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // read reads data, each as validate does.
-func (f *calibrateFlags) read(errOut io.Writer) (files []*measured.File, above configs.Options, err error) {
+func (f *calibrateFlags) read(ctx context.Context, errOut io.Writer) (files []*measured.File, above configs.Options,
+	err error) {
 	for _, path := range f.data {
 		v := validateFlags{data: path, scenario: f.scenario, set: f.set}
 		source, err := v.source()
 		if err != nil {
 			return nil, above, err
 		}
-		file, options, err := readData(source, errOut)
+		file, options, err := readData(ctx, source, errOut)
 		if err != nil {
 			return nil, above, err
 		}

@@ -164,7 +164,7 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	file, above, err := readData(source, errOut)
+	file, above, err := readData(ctx, source, errOut)
 	if err != nil {
 		return err
 	}
@@ -250,14 +250,23 @@ func decodesimVariables() []string {
 }
 
 // readData reads measurements, and says on a terminal how far it is.
-func readData(source *validation.Source, errOut io.Writer) (*measured.File, configs.Options, error) {
+func readData(ctx context.Context, source *validation.Source, errOut io.Writer) (*measured.File, configs.Options,
+	error) {
 	line := progressOn(errOut)
 	defer line.Clear()
 	source.Reading = hearing(line)(source.Data)
 	source.Preparing = func(done, of int) {
 		line.Set(progress.Work{What: "preparing", Done: float64(done), Of: float64(of), Unit: "run"})
 	}
-	return source.Read()
+	var above configs.Options
+	file, err := awaited(ctx, func() (file *measured.File, err error) {
+		file, above, err = source.Read()
+		return file, err
+	})
+	if err != nil {
+		return nil, configs.Options{}, err
+	}
+	return file, above, nil
 }
 
 // source is the data of the flags.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -260,4 +262,24 @@ func TestCtrlCLeavesNothingOfAValidation(t *testing.T) {
 	assert.Equal(t, "decodesim: interrupted\n", errOut.String())
 	assert.Empty(t, out.String())
 	assert.Equal(t, []string{"data.csv"}, entries(t, "."))
+}
+
+// TestMeasurementsAreReadAsLongAsSomebodyWaits: a signal ends their reading, whatever it is at.
+func TestMeasurementsAreReadAsLongAsSomebodyWaits(t *testing.T) {
+	var rows strings.Builder
+	rows.WriteString(strings.SplitAfter(points, "\n")[0])
+	for i := range 6000 {
+		fmt.Fprintf(&rows, "r%d,llama-3.1-8b,h100-sxm,textbook,1,500,40,4,12.5,6,6.1,150\n", i)
+	}
+	inData(t, rows.String())
+	began := time.Now()
+	status, _, errOut := try("validate", "--data", "data.csv", "--show", "r1")
+	require.Equal(t, exitOK, status, errOut)
+	took := time.Since(began)
+	ctx, cancel := context.WithTimeout(t.Context(), took/20)
+	defer cancel()
+	began = time.Now()
+	_, _, errOut = piped(ctx, nil, "validate", "--data", "data.csv", "--show", "r1")
+	assert.Contains(t, errOut, "canceled")
+	assert.Less(t, time.Since(began), took/2)
 }
