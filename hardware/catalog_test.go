@@ -86,6 +86,7 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 		}
 	}
 	d.Parallel.NCCL = sometimes()
+	d.Parallel.Engine = []string{"", "vllm", "sglang", "tensorrt-llm"}[r.IntN(4)]
 	if sometimes() {
 		d.Parallel.Pipeline = 1 + r.IntN(min(4, d.Model.LayerCount()))
 	}

@@ -67,9 +67,9 @@ func (t *linkTable) reduces(ncclOnly bool) []algorithm {
 // tableOf returns the table of a link of a GPU. The measurements are those of vLLM 0.24, SGLang 0.5.14, TensorRT-LLM
 // 1.3.0rc20 and NCCL 2.29 on H100, H200, B200, B300, GB200 and GB300 and of DeepEP 0.5.12 and, between nodes, 0.5.6,
 // as NVIDIA aiconfigurator has them (commit 095f58a5, systems/*/comm). An all-reduce in a graph is within 16 % of them
-// in the median on H100, 15 % on B200 and GB200 and, without a fit, 13 to 26 % on the others, for engines differ;
-// NCCL's alone within 6 % and an all-gather within 7 %; dispatch and combine within 4 % by the low-latency kernels of
-// H100 and 11 % of Blackwell, and 6 to 9 % by the normal ones.
+// in the median on H100, 15 % on B200 and GB200 and, without a fit, 13 to 26 % on the others, for engines differ, see
+// reducesOf; NCCL's alone within 6 % and an all-gather within 7 %; dispatch and combine within 4 % by the low-latency
+// kernels of H100 and 11 % of Blackwell, and 6 to 9 % by the normal ones.
 //
 // The one-sided kernels are those of TensorRT-LLM on 8 and 16 GPUs of an NVL72 (its tech blog 18, 1 to 2,048 tokens a
 // GPU in 16 bits, to dispatch also in 8 and 4): dispatches within 2 % in the median and 6 % nine times in ten, combines
@@ -138,6 +138,55 @@ func tableOf(architecture, path string) linkTable {
 	return t
 }
 
+// table returns that of the link of n GPUs, with the all-reduces of the engine.
+func (d *Deployment) table(n int) linkTable {
+	path := d.linkField(n)
+	t := tableOf(d.GPU.Architecture, path)
+	if own := reducesOf(d.GPU.Architecture, d.Parallel.Engine); own != nil && path == "scale_up_bps" {
+		t.reduce = append(own, t.reduce[len(t.reduce)-1])
+	}
+	return t
+}
+
+// reducesOf returns the all-reduces of an engine in place of those of any, as in the same measurements; NCCL's beside
+// them are everybody's. By engine they are within 2 to 4 % in the median on Hopper and 5 to 10 % on Blackwell, together
+// within 19 to 25 and 11 to 26 %.
+func reducesOf(architecture, engine string) []algorithm {
+	switch architecture + " " + engine {
+	case "hopper vllm":
+		return []algorithm{
+			{latencyS: 4.0e-6, doublingS: 0.25e-6, share: 0.572, whole: true, name: oneShot},
+			{latencyS: 3.6e-6, doublingS: 1.97e-6, share: 0.385, growth: 0.338, name: twoShot},
+		}
+	case "hopper sglang":
+		return []algorithm{
+			{latencyS: 2.1e-6, doublingS: 0.34e-6, share: 0.576, whole: true, name: oneShot},
+			{latencyS: 0.5e-6, doublingS: 2.13e-6, share: 0.661, name: twoShot},
+		}
+	case "hopper tensorrt-llm":
+		return []algorithm{
+			{latencyS: 2.5e-6, doublingS: 0.25e-6, share: 0.641, whole: true, name: oneShot},
+			{latencyS: 0.9e-6, doublingS: 5.95e-6, share: 0.569, name: twoShot},
+		}
+	case "blackwell vllm":
+		return []algorithm{
+			{latencyS: 4.7e-6, doublingS: 0.90e-6, share: 0.244, whole: true, name: oneShot},
+			{latencyS: 15.0e-6, share: 0.294, growth: 0.4, name: twoShot},
+		}
+	case "blackwell sglang":
+		return []algorithm{
+			{latencyS: 3.4e-6, doublingS: 0.50e-6, share: 0.558, whole: true, name: oneShot},
+			{latencyS: 4.7e-6, doublingS: 2.37e-6, share: 0.539, growth: 0.084, name: twoShot},
+		}
+	case "blackwell tensorrt-llm":
+		return []algorithm{
+			{latencyS: 4.1e-6, doublingS: 0.32e-6, share: 0.634, whole: true, name: oneShot},
+			{latencyS: 11.7e-6, doublingS: 4.81e-6, share: 0.484, growth: 0.08, name: twoShot},
+		}
+	}
+	return nil
+}
+
 // The kernels between nodes of 8 H100 with a network adapter of 400 Gb/s each, 2 to 8 nodes.
 func lowLatencyDispatch() algorithm {
 	return algorithm{latencyS: 16.9e-6, doublingS: 3.8e-6, share: 0.956}
@@ -183,7 +232,7 @@ func (d *Deployment) span(g int) span {
 	if local > 1 {
 		s.link = d.link(local)
 	}
-	s.table = tableOf(d.GPU.Architecture, d.linkField(local))
+	s.table = d.table(local)
 	if s.domains > 1 {
 		s.network = d.link(g)
 	}

@@ -69,6 +69,19 @@ func TestCollectivesTakeWhatWasMeasured(t *testing.T) {
 		step := hardware.NewRoofline(d, 1).Step(rows, 1)
 		assert.InEpsilon(t, measuredUS, step.Part[sim.Communication].A.Seconds()*1e6/160, 0.3, "%d rows of 16 KiB", rows)
 	}
+	for engine, measuredUS := range map[string]map[float64]float64{ // by KiB
+		"vllm":         {1: 4.6, 128: 7.9, 1024: 15.0, 8192: 50.7, 131072: 577},
+		"tensorrt-llm": {1: 3.2, 128: 6.2, 1024: 26.0, 8192: 79.4, 131072: 575},
+	} {
+		d.Parallel.Engine = engine
+		for kib, us := range measuredUS {
+			d.Model.Hidden = int(min(kib, 16) * 512) // 16 bits each
+			step := hardware.NewRoofline(d, 1).Step(int(max(1, kib/16)), 1)
+			bytes := float64(d.Model.Hidden * 2 * int(max(1, kib/16)))
+			require.InDelta(t, kib*1024, bytes, 0)
+			assert.InEpsilon(t, us, step.Part[sim.Communication].A.Seconds()*1e6/160, 0.19, "%s, %g KiB", engine, kib)
+		}
+	}
 	d = deployment(t, "deepseek-r1", "h100-sxm", 1)
 	d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
 	d.Parallel.Expert, d.Parallel.AllToAll = true, hardware.LowLatency

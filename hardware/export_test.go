@@ -45,7 +45,7 @@ func Sends(d *Deployment, n, mode int) (near, far [2]Kernel) {
 func Crossing() Kernel { return kernel((&span{}).crossing()) }
 
 func reduces(d *Deployment, n int) []Kernel {
-	t := tableOf(d.GPU.Architecture, d.linkField(n))
+	t := d.table(n)
 	return kernels(t.reduces(d.Parallel.NCCL))
 }
 

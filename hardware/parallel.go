@@ -14,6 +14,7 @@ type Parallel struct {
 	AllToAll AllToAll     // how tokens reach the experts of other ranks
 	Overlap  BatchOverlap // what hides that
 	NCCL     bool         // all-reduces are NCCL's alone, not the engine's own where those are quicker
+	Engine   string       // whose all-reduces those are, by the name of its efficiencies; empty or another: any engine's
 
 	// a batch passes through the stages as it is; false: it stands for as many microbatches as there are stages
 	Microbatch bool

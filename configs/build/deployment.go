@@ -32,6 +32,9 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
 		Expert: p.ExpertParallel, AllToAll: hardware.AllToAll(p.AllToAll), NCCL: p.DisableCustomAllReduce,
 		Overlap: hardware.BatchOverlap(p.BatchOverlap)}
+	if engine, err := catalog.Engine(p.Engine); err == nil {
+		d.Parallel.Engine = engine.Efficiency
+	}
 	d.Routing = hardware.Routing{Skew: p.ExpertSkew, Balanced: p.EnableEPLB, Redundant: p.NumRedundantExperts}
 	switch p.Role {
 	case configs.RolePrefill:

@@ -347,7 +347,7 @@ func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
 	case measured.AllReduce:
 		// A message is the activations of a batch, whose hidden size only matters as a factor of its bytes.
 		layer.FFN.Width, d.Parallel.Tensor = k.GPUs, k.GPUs
-		d.Parallel.NCCL = k.NCCL
+		d.Parallel.NCCL, d.Parallel.Engine = k.NCCL, k.Engine
 		m.Hidden, batch = 64, max(1, int(float64(k.Bytes/(64*bf16Bytes))+0.5))
 		if k.Bytes < 64*bf16Bytes {
 			m.Hidden, batch = max(1, int(k.Bytes/bf16Bytes)), 1
