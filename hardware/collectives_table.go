@@ -148,9 +148,9 @@ func (d *Deployment) table(n int) linkTable {
 	return t
 }
 
-// reducesOf returns the all-reduces that an engine has by itself, as in the same measurements; nil: its own are not known.
-// Engine by engine they are within 2 to 4 % in the median on Hopper and 5 to 10 % on Blackwell, where one table for all
-// is within 19 to 25 and 11 to 26 %.
+// reducesOf returns the all-reduces that an engine has by itself, as in the same measurements; nil: its own are not
+// known. Engine by engine they are within 2 to 4 % in the median on Hopper and 5 to 10 % on Blackwell, where one table
+// for all is within 19 to 25 and 11 to 26 %.
 func reducesOf(architecture, engine string) []algorithm {
 	switch architecture + " " + engine {
 	case "hopper vllm":
