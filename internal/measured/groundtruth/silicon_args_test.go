@@ -69,6 +69,24 @@ func TestPromptsWaitWhereTheTTFTSaysSo(t *testing.T) {
 	}
 }
 
+// TestDynamosSGLangMixesChunks, of the rows that say nothing of their servers, and no other does.
+func TestDynamosSGLangMixesChunks(t *testing.T) {
+	for _, c := range []struct {
+		source, backend, version string
+		mixes                    bool
+	}{
+		{"nvidia_gap", "sglang", "0.5.6.post2", true},
+		{"nvidia_gap", "sglang", "0.5.1.post1", false},
+		{"nvidia_gap", "vllm", "0.5.6.post2", false},
+		{"inferencex", "sglang", "0.5.6.post2", false},
+	} {
+		f, err := measuredtest.ReadText(t, siliconTable("source", c.source, "backend", c.backend, "backend_version",
+			c.version, "engine_args_id", ""), "engine_args.json", otherScripts)
+		pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
+		assert.Equal(t, c.mixes, strings.Contains(pool, "enable_mixed_chunk: true\n"), "%+v", c)
+	}
+}
+
 func TestArgumentsOfARankOfOneAreThoseOfTheServer(t *testing.T) {
 	f, err := measuredtest.ReadText(t, siliconTable("backend", "sglang", "engine_args_id", "sg", "attn_tp", "4", "attn_dp",
 		"1"), "engine_args.json", otherScripts)

@@ -137,11 +137,11 @@ func causes() []string {
 			"1/(1 − load): a step that is some percent too long makes a queue that does not drain, and a TTFT many times too " +
 			"long, without limit where a whole GPU is left out. Mixtral-8x7B on two H100 at 20 requests/s is such a case. The " +
 			"TPOT of the same stages, beside it in the table, errs by far less.",
-		"**Llama-3.1-8B under SGLang.** Prompts of one length, whose clients are taken to start at once, are prefilled " +
-			"together and then decoded together for ever after, for SGLang lets prompts go first. So they are in the rows of " +
-			"Qwen3-32B from the same source; in those of Llama-3.1-8B prompts come one by one, and TTFT is a third or a " +
-			"quarter of what is predicted, while a request as a whole takes about as long as predicted. How those clients " +
-			"were started is not stated.",
+		"**Llama-3.1-8B under SGLang.** Requests of one length, whose clients are taken to start at once, stay in waves. " +
+			"Where 100 tokens are written, prompts come one by one instead, and TTFT is a third to a half of what is " +
+			"predicted, while a request as a whole takes about as long; how those clients were started is not stated. With " +
+			"512 clients TTFT grows with the length of the output, to ten times what is predicted: something waits that is " +
+			"not modelled, perhaps the one process that turns tokens into text.",
 		"**Prompts that a server holds back.** Under SGLang on B200, TTFT jumps between 8 and 16 clients by some ten " +
 			"steps, and no argument that is known tells why. A script of DeepSeek-R1 under TensorRT-LLM has prompts wait " +
 			"for others for 40 steps (batch_wait_timeout_iters) under loads that it does not say, and no group of rows shows " +

@@ -182,6 +182,10 @@ func caveats(m *markdown) {
 			"Llama-3.1-70B says 20, but not for which loads: 24 rows of 1024/1024 tokens on fewer than eight GPUs have a "+
 			"TTFT of some 15 decode steps more than its others, and they alone are taken to wait. That reads it off "+
 			"latencies, so that their errors are a little too good.",
+		"The SGLang rows of A that come from NVIDIA's own runs do not state their arguments either. Those of the release "+
+			"in Dynamo's runtime 0.8, all of Llama-3.1-8B, are taken to mix decodes into the steps of prompts "+
+			"(enable_mixed_chunk; unverified), without which their TTFT would be three times as long as measured: a setting "+
+			"read off latencies too. The others, whose TTFT says that prompts go first, are not.",
 		"The vLLM rows of A that come from NVIDIA's own runs do not state the token budget of a step. It is taken as 2048, "+
 			"which their mean TPOT and TTFT of one deployment fit at every load; 8192, the default of a server, they "+
 			"contradict. That reads a setting off latencies, so the errors on these rows are a little too good.",
