@@ -171,3 +171,29 @@ func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 		}
 	}
 }
+
+// TestActivationsAreThoseOfTheWidestLayer: two bytes for each token's input and residual stream, for two halves and the
+// product of the network that it meets and for what each of its experts yields; and logits in fp32.
+func TestActivationsAreThoseOfTheWidestLayer(t *testing.T) {
+	for _, c := range []struct {
+		model                        string
+		hidden, met, experts, vocabs float64
+	}{
+		{"llama-3.1-8b", 4096, 14336, 0, 128256}, {"mixtral-8x7b", 4096, 2 * 14336, 2, 32000},
+	} {
+		for _, tensor := range []int{1, 4} {
+			for _, streams := range []float64{1, 4} {
+				d := deployment(t, c.model, "h100-sxm", tensor)
+				d.GPU.MemoryBytes.Value = 1e12
+				if streams > 1 {
+					d.Model.Residual.Streams = int(streams)
+				}
+				m, err := d.Memory(0.9, 5000, 300, 16)
+				require.NoError(t, err)
+				split := float64(tensor)
+				want := 5000*((1+streams+c.experts)*c.hidden+3*c.met/split)*2 + 300*c.vocabs/split*4
+				require.InEpsilon(t, want, m.Activations, 1e-12, "%s on %d GPUs", c.model, tensor)
+			}
+		}
+	}
+}

@@ -77,6 +77,21 @@ func TestWhatIsPassedOverKeepsItsPlace(t *testing.T) {
 	require.Equal(t, []float64{5, 10, 15, 10}, list)
 }
 
+// However many adapters there are, all that wait for one slot get it, in their order.
+func TestAllOfManyAdaptersAreServed(t *testing.T) {
+	var adapters []uint16
+	var want []float64
+	for a := uint16(1); a <= 320; a++ {
+		if a%9 == 2 || a%64 <= 1 || a%64 == 63 {
+			adapters, want = append(adapters, a), append(want, 2*float64(len(want)+1))
+		}
+	}
+	sc := adaptedScenario(1, 2, adapters...)
+	list, totals := ends(t, &sc)
+	require.Equal(t, want, list)
+	require.EqualValues(t, len(adapters), totals.Copies)
+}
+
 // The adapter that was least recently in a batch loses its slot: 1 and 2 take two slots, 3 that of 1, whose request
 // ended first; then 2 has its slot yet and 1 comes again.
 func TestTheLeastRecentlyUsedAdapterIsReplaced(t *testing.T) {

@@ -29,3 +29,35 @@ func TestACancellationShowsNoRequestTooEarly(t *testing.T) {
 		require.Equal(t, r.tokens, j.tokens[r.ID], "request %d", r.ID)
 	}
 }
+
+// endings is a journal that also keeps the order in which requests end.
+type endings struct {
+	*journal
+	order []int32
+}
+
+func (e *endings) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
+	e.order = append(e.order, r.ID)
+	e.journal.Done(r, at, o)
+}
+
+// TestWhatEndsTogetherEndsInOrder of its numbers, whatever the order in which it was admitted.
+func TestWhatEndsTogetherEndsInOrder(t *testing.T) {
+	for n := 2; n <= 4; n++ {
+		for backwards := range 2 {
+			sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second),
+				order: schedulers.Priority{}, policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 100}}
+			for id := range n {
+				r := sim.Request{ID: int32(id), Prompt: 1, Output: 4, Priority: int8(id), Traced: true}
+				if backwards > 0 {
+					r.Priority = -r.Priority
+				}
+				sc.requests = append(sc.requests, r)
+			}
+			e := &endings{journal: newJournal()}
+			run(t, sc.config(e))
+			require.IsIncreasing(t, e.order)
+			require.Len(t, e.order, n)
+		}
+	}
+}

@@ -117,7 +117,8 @@ func TestOneWindowOfTheWholeRunJudgesAsTheRun(t *testing.T) {
 		limit := sim.Duration(1 + rnd.Int64N(2e12))
 		m := &Recorder{Rules: Rules{
 			rule(RuleTTFT, 95, limit), rule(RuleITL, 90, limit/10), rule(RuleTPOT, 50, limit), rule(RuleE2E, 99, 2*limit),
-			rule(RuleQueue, Mean, limit), {Share: .5, Terms: []Term{{Metric: RuleE2E, Limit: limit}}},
+			rule(RuleQueue, Mean, limit), rule(RuleTask, 80, 3*limit),
+			{Share: .5, Terms: []Term{{Metric: RuleE2E, Limit: limit}}},
 		}}
 		m.Windows = NewWindows(WindowArguments{Width: 100 * sim.Second, Rules: m.Rules})
 		for i := range 1 + rnd.IntN(200) {
@@ -133,6 +134,14 @@ func TestOneWindowOfTheWholeRunJudgesAsTheRun(t *testing.T) {
 			m.Run(nil, r.First, &sim.Segment{First: sim.Duration(1 + rnd.Int64N(1e11)), Steps: 9}, 1, 1)
 			m.Burst(nil, r.First, 1)
 			m.Done(r, r.First.Add(sim.Duration(rnd.Int64N(2e12))), sim.Completed)
+		}
+		for i := range 1 + rnd.IntN(30) {
+			task := &Task{Begun: sim.Time(rnd.Int64N(1e12)), Requests: 2}
+			if i > 0 {
+				task.Ending = Ending(rnd.IntN(int(numEndings)))
+			}
+			task.Ended = task.Begun.Add(sim.Duration(rnd.Int64N(6e12)))
+			m.Task(task)
 		}
 		m.Gather()
 		verdicts, missed := m.Verdicts(), []string(nil)

@@ -253,11 +253,6 @@ func (p *plans) expect() (e expectation) {
 		}
 	}
 	p.sampler.ForgetTruncated()
-	for _, l := range []*lengths.Law{p.turnsLaw, p.result, p.agentsLaw, p.subTurns, p.subPrompt} {
-		if l != nil {
-			l.Truncated = 0
-		}
-	}
 	return expectation{turns: e.turns / sampled, prompt: e.prompt / e.turns, output: e.output / e.turns,
 		betweenS: e.betweenS / sampled}
 }

@@ -1,0 +1,218 @@
+package sim
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/sim/kv"
+)
+
+// What a pool must have, of which validation asks no more than that they are there.
+type (
+	anyModel      struct{ StepModel }
+	anyScheduler  struct{ Scheduler }
+	anyRouter     struct{ Router }
+	anyAcceptance struct{ Acceptance }
+	anySource     struct{ Source }
+	anySink       struct{ Sink }
+)
+
+func possiblePool() *PoolSpec {
+	return &PoolSpec{Name: "p", Size: 1, KVBlocks: 4096, BlockSize: 1, MaxModelLen: 16, Model: anyModel{},
+		Scheduler: anyScheduler{}, Router: anyRouter{}}
+}
+
+// TestLimitsOfPoolsBelongToThem: a pool with the least and the greatest that an error names is accepted, and one with
+// the next value is not.
+func TestLimitsOfPoolsBelongToThem(t *testing.T) {
+	type change = func(*PoolSpec)
+	for i, c := range []struct {
+		ok     bool
+		change change
+	}{
+		{true, func(*PoolSpec) {}},
+		{true, func(p *PoolSpec) { p.MaxModelLen = 2 }}, {false, func(p *PoolSpec) { p.MaxModelLen = 1 }},
+		{true, func(p *PoolSpec) { p.MaxModelLen = 4096 }}, {false, func(p *PoolSpec) { p.MaxModelLen = 4097 }},
+		{true, func(p *PoolSpec) { p.Size, p.SizeMax = 0, 1 }}, {false, func(p *PoolSpec) { p.Size = 0 }},
+		{false, func(p *PoolSpec) { p.Size, p.SizeMax = -1, 3 }}, {true, func(p *PoolSpec) { p.Size, p.SizeMax = 3, 3 }},
+		{false, func(p *PoolSpec) { p.Size, p.SizeMax = 3, 2 }}, {false, func(p *PoolSpec) { p.BlockSize = 0 }},
+		{false, func(p *PoolSpec) { p.SequenceBlocks = -1 }}, {false, func(p *PoolSpec) { p.MaxNumSeqs = -1 }},
+		{true, func(p *PoolSpec) { p.Ranks, p.Balancer = 2, func() Router { return anyRouter{} } }},
+		{false, func(p *PoolSpec) { p.Ranks = 2 }},
+		{true, func(p *PoolSpec) { p.Ranks = 1 }}, {false, func(p *PoolSpec) { p.Ranks = -1 }},
+		{true, func(p *PoolSpec) { p.Stages = layers(256) }}, {false, func(p *PoolSpec) { p.Stages = layers(257) }},
+		{false, func(p *PoolSpec) { p.Stages = []int32{1, 0} }},
+		{true, func(p *PoolSpec) { p.Stages, p.AsyncScheduling = layers(1), true }},
+		{false, func(p *PoolSpec) { p.Stages, p.AsyncScheduling = layers(2), true }},
+		{false, func(p *PoolSpec) { p.Stages, p.Ranks, p.Balancer = layers(2), 2, func() Router { return anyRouter{} } }},
+		{true, func(p *PoolSpec) { p.PrefixCaching, p.OffloadBlocks = true, 1 }},
+		{false, func(p *PoolSpec) { p.OffloadBlocks = 1 }},
+		{false, func(p *PoolSpec) { p.PrefixCaching, p.OffloadBlocks = true, -1 }},
+		{true, func(p *PoolSpec) { p.PrefixCaching, p.RadixCache = true, true }},
+		{false, func(p *PoolSpec) { p.RadixCache = true }},
+		{false, func(p *PoolSpec) { p.PrefixCaching, p.RadixCache, p.OffloadBlocks = true, true, 1 }},
+		{true, func(p *PoolSpec) { p.SwapBlocks = 1 }}, {false, func(p *PoolSpec) { p.SwapBlocks = -1 }},
+		{false, func(p *PoolSpec) { p.SwapBlocks, p.PrefixCaching = 1, true }},
+		{true, func(p *PoolSpec) { p.BatchQueue, p.AsyncScheduling = 2, true }},
+		{false, func(p *PoolSpec) { p.BatchQueue = 2 }},
+		{true, func(p *PoolSpec) { p.BatchQueue = 1 }}, {false, func(p *PoolSpec) { p.BatchQueue = -1 }},
+		{false, func(p *PoolSpec) { p.BatchQueue, p.AsyncScheduling = 3, true }},
+		{false, func(p *PoolSpec) { p.ColdStart = -1 }}, {false, func(p *PoolSpec) { p.PromptMax = -1 }},
+		{true, func(p *PoolSpec) { p.Classes = 256 }}, {false, func(p *PoolSpec) { p.Classes = 257 }},
+		{false, func(p *PoolSpec) { p.Classes = -1 }},
+		{false, func(p *PoolSpec) { p.Model = nil }}, {false, func(p *PoolSpec) { p.Scheduler = nil }},
+		{false, func(p *PoolSpec) { p.Router = nil }},
+		{true, func(p *PoolSpec) { p.Windows = []Window{{Tokens: 1}, {Tokens: 9}} }},
+		{false, func(p *PoolSpec) { p.Windows = make([]Window, 3) }},
+		{false, func(p *PoolSpec) { p.Windows = make([]Window, 1) }},
+		{true, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1, BlocksMax: 1} }},
+		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: -1, BlocksMax: 1} }},
+		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1, BlocksMax: -1} }},
+		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1 << 20, BlocksMax: 1 << 11} }},
+		{true, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: -1, Window: 1, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 0, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 0} }},
+		{true, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32 }},
+		{false, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32+1 }},
+	} {
+		p := possiblePool()
+		c.change(p)
+		err := p.validate()
+		assert.Equal(t, c.ok, err == nil, "%d: %v", i, err)
+	}
+}
+
+// TestLimitsOfWhatAPoolMayHaveBelongToThem: of drafts, tiers and adapters.
+func TestLimitsOfWhatAPoolMayHaveBelongToThem(t *testing.T) {
+	type change = func(*PoolSpec)
+	tiers := func(n int, of ...func(*Tier)) change {
+		return func(p *PoolSpec) {
+			p.PrefixCaching, p.OffloadBlocks = true, 5
+			for range n {
+				tier := Tier{Blocks: 1, Share: 1}
+				for _, f := range of {
+					f(&tier)
+				}
+				p.Tiers = append(p.Tiers, tier)
+			}
+		}
+	}
+	tier := func(f func(*Tier)) change { return tiers(1, f) }
+	adapters := func(slots, host int, copies, reads []Duration) change {
+		return func(p *PoolSpec) { p.Adapters = Adapters{Slots: slots, Host: host, Copies: copies, Reads: reads} }
+	}
+	drafts := func(s Speculation) change {
+		return func(p *PoolSpec) { s.Acceptance, p.Speculation = anyAcceptance{}, &s }
+	}
+	two, three := make([]Duration, 2), make([]Duration, 3)
+	for i, c := range []struct {
+		ok     bool
+		change change
+	}{
+		{true, drafts(Speculation{})}, {true, drafts(Speculation{Tokens: DraftsMax, LookAhead: DraftsMax})},
+		{false, drafts(Speculation{Tokens: -1})}, {false, drafts(Speculation{Tokens: DraftsMax + 1})},
+		{false, drafts(Speculation{LookAhead: -1})}, {false, drafts(Speculation{LookAhead: DraftsMax + 1})},
+		{false, func(p *PoolSpec) { p.Speculation = &Speculation{} }},
+		{true, tiers(kv.TiersMax)}, {false, tiers(kv.TiersMax + 1)},
+		{false, func(p *PoolSpec) { p.Tiers = []Tier{{Blocks: 1, Share: 1}} }},
+		{false, tier(func(t *Tier) { t.Blocks = 0 })}, {false, tier(func(t *Tier) { t.Link.Latency = -1 })},
+		{false, tier(func(t *Tier) { t.Link.Fixed = -1 })}, {false, tier(func(t *Tier) { t.Link.Token = -1 })},
+		{true, tier(func(t *Tier) { t.Link.Token = Second })}, {false, tier(func(t *Tier) { t.Link.Token = Second + 1 })},
+		{false, tier(func(t *Tier) { t.Share = 0 })},
+		{true, tier(func(t *Tier) { t.Share, t.ReceivingShare = FullPort, FullPort })},
+		{false, tier(func(t *Tier) { t.Share = FullPort + 1 })},
+		{false, tier(func(t *Tier) { t.ReceivingShare = FullPort + 1 })},
+		{true, adapters(1, 1, two[:1], nil)}, {true, adapters(1, 2, two, nil)}, {false, adapters(1, 2, three, nil)},
+		{true, adapters(1, 2, three, three)}, {false, adapters(1, 3, three, two)}, {false, adapters(0, 1, two, two)},
+		{false, adapters(2, 1, two, two)}, {false, adapters(1, 2, []Duration{-1}, nil)},
+		{false, adapters(1, 2, two, []Duration{0, -1})},
+		{true, adapters(1, 1, make([]Duration, AdaptersMax), make([]Duration, AdaptersMax))},
+		{false, adapters(1, 1, make([]Duration, AdaptersMax+1), make([]Duration, AdaptersMax+1))},
+	} {
+		p := possiblePool()
+		c.change(p)
+		err := p.validate()
+		assert.Equal(t, c.ok, err == nil, "%d: %v", i, err)
+	}
+}
+
+// layers is stages of a layer each.
+func layers(n int) (all []int32) {
+	for range n {
+		all = append(all, 1)
+	}
+	return all
+}
+
+// TestLimitsOfRowsBelongToThem: drafts by batch size come in order.
+func TestLimitsOfRowsBelongToThem(t *testing.T) {
+	for i, c := range []struct {
+		ok   bool
+		rows []DraftRow
+	}{
+		{true, nil}, {true, []DraftRow{{1, 0}}}, {true, []DraftRow{{1, DraftsMax}, {2, 0}}}, {false, []DraftRow{{0, 1}}},
+		{false, []DraftRow{{2, 1}, {2, 0}}}, {false, []DraftRow{{1, -1}}}, {false, []DraftRow{{1, DraftsMax + 1}}},
+	} {
+		s := Speculation{Tokens: 7, Adaptive: c.rows}
+		assert.Equal(t, c.ok, s.validate() == nil, i)
+	}
+	s := Speculation{Tokens: 7, Adaptive: []DraftRow{{4, 5}, {8, 3}, {9, 2}}}
+	for n, want := range map[int]int32{1: 5, 4: 5, 5: 3, 8: 3, 9: 2, 10: 0} {
+		assert.Equal(t, want, s.drafts(n), n)
+	}
+	s.Adaptive = nil
+	assert.EqualValues(t, 7, s.drafts(1000))
+}
+
+// TestLimitsOfRoutesBelongToThem.
+func TestLimitsOfRoutesBelongToThem(t *testing.T) {
+	link := func(l Link) Route { return Route{{Link: l}, {Pool: 1}} }
+	push := func(l Link, cache bool) Route { return Route{{Push: true, Cache: cache, Link: l}, {Pool: 1}} }
+	for i, c := range []struct {
+		ok    bool
+		route Route
+	}{
+		{true, Route{{}}}, {false, Route{}}, {true, make(Route, 255)}, {false, make(Route, 256)},
+		{true, Route{{Pool: 1}}}, {false, Route{{Pool: 2}}}, {false, Route{{Pool: -1}}},
+		{true, Route{{Tokens: 1, Cache: true}, {Pool: 1}}}, {false, Route{{Tokens: 1}, {Pool: 1}}},
+		{false, Route{{Tokens: 2, Cache: true}, {Pool: 1}}}, {false, Route{{Tokens: -1}, {Pool: 1}}},
+		{true, Route{{Cache: true}, {Pool: 1}}}, {false, Route{{Cache: true}, {Pool: 0}}},
+		{true, link(Link{Token: Second, Windowed: Second})}, {false, link(Link{Token: Second + 1})},
+		{false, link(Link{Windowed: Second + 1})}, {false, link(Link{Latency: -1})}, {false, link(Link{Fixed: -1})},
+		{false, link(Link{Token: -1})}, {false, link(Link{Windowed: -1})}, {false, link(Link{Window: -1})},
+		{true, push(Link{Layers: 1}, true)}, {false, push(Link{}, true)}, {false, push(Link{Layers: 1}, false)},
+		{false, Route{{}, {Push: true, Cache: true, Link: Link{Layers: 1}}, {Pool: 1}}},
+	} {
+		receiving := possiblePool()
+		receiving.MaxNumSeqs = 1
+		err := c.route.validate(0, []*PoolSpec{possiblePool(), receiving})
+		assert.Equal(t, c.ok, err == nil, "%d: %v", i, err)
+		config := Config{Source: anySource{}, Sink: anySink{}, Pools: []*PoolSpec{possiblePool(), receiving},
+			Routes: []Route{c.route}}
+		assert.Equal(t, c.ok, config.validate() == nil, i)
+	}
+}
+
+// TestLimitsOfRunsBelongToThem.
+func TestLimitsOfRunsBelongToThem(t *testing.T) {
+	for i, c := range []struct {
+		ok     bool
+		change func(*Config)
+	}{
+		{true, func(*Config) {}}, {true, func(c *Config) { c.Until = ClockEnd }},
+		{false, func(c *Config) { c.Until = ClockEnd + 1 }},
+		{false, func(c *Config) { c.Until = -1 }}, {false, func(c *Config) { c.MaxRun = -1 }},
+		{false, func(c *Config) { c.Ingress = -1 }}, {false, func(c *Config) { c.Egress = -1 }},
+		{false, func(c *Config) { c.TraceEvery = -1 }}, {false, func(c *Config) { c.Cores = -1 }},
+		{false, func(c *Config) { c.Source = nil }}, {false, func(c *Config) { c.Sink = nil }},
+		{false, func(c *Config) { c.Pools = nil }}, {false, func(c *Config) { c.Pools = append(c.Pools, nil) }},
+		{false, func(c *Config) { c.Pools[0].Size = 0 }},
+	} {
+		config := Config{Source: anySource{}, Sink: anySink{}, Pools: []*PoolSpec{possiblePool()}}
+		c.change(&config)
+		assert.Equal(t, c.ok, config.validate() == nil, i)
+	}
+}
