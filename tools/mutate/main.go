@@ -44,7 +44,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	near := flags.Bool("near", false, "ask the tests of the room alone: faster, and at most as many are noticed")
 	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,
-		"of the tests of a package by the clock; with a mistake, also four times the processor time they take without")
+		"of the tests of a package by the clock; with a mistake, also twice the processor time they take without")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (t *trials) measure(ctx context.Context, of string, run *testRun) error {
 	if err != nil || right.verdict != survived {
 		return errors.Join(fmt.Errorf("the tests of %s without a mistake: %s: %s", of, right.verdict, right.said), err)
 	}
-	run.limit = 5*time.Second + 4*right.took
+	run.limit = 3*time.Second + 2*right.took
 	return nil
 }
 
