@@ -119,10 +119,16 @@ func TestAHintSaysThatItLeavesTheDomain(t *testing.T) {
 	for _, c := range []struct{ model, gpu, want string }{
 		{"llama-3.1-70b", "h100-sxm", "; tensor_parallel 2 would do"},
 		{"deepseek-v3", "h100-sxm", "; tensor_parallel 16 would do, over the network beyond a domain of 8"},
+		{"llama-3.1-70b", "l40s", "; tensor_parallel 4 would do"},
+		{"deepseek-v3", "gb200-small", "; tensor_parallel 16 would do"},
 		{"deepseek-v3", "l40s", "; tensor_parallel 32 would do, over the network beyond a host of 8"},
 	} {
-		d := deployment(t, c.model, c.gpu, 1)
+		name, small := strings.CutSuffix(c.gpu, "-small")
+		d := deployment(t, c.model, name, 1)
 		d.GPU.NICBps = d.GPU.BandwidthBps // some cards are sold without
+		if small {
+			d.GPU.MemoryBytes.Value = 80e9 // of a domain larger than a host
+		}
 		_, err := d.Memory(0.92, 8192, 256, 16)
 		require.Error(t, err)
 		assert.True(t, strings.HasSuffix(err.Error(), c.want), err)
