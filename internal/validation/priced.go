@@ -43,12 +43,15 @@ type replica struct {
 
 // predict prices what a run asks for and returns a prediction for each of its values.
 func (c *replicas) predict(run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
-	seconds, skip := c.price(run, above, with)
+	seconds, bound, skip := c.price(run, above, with)
 	var out []Prediction
 	for i := range run.Rows {
 		row := &run.Rows[i]
 		for j := range row.Values {
 			p := Prediction{Run: run, Row: row, Value: &row.Values[j], Skip: cmp.Or(skip, row.Values[j].Skip)}
+			if p.Skip == "" && p.Value.Metric == measured.Duration && p.Value.Measured < p.Value.Unit.Of(bound) {
+				p.Skip = impossible
+			}
 			if p.Skip == "" {
 				p.Predicted = p.Value.Unit.Of(seconds)
 			}
@@ -58,23 +61,30 @@ func (c *replicas) predict(run *measured.Run, above configs.Options, with Effici
 	return out
 }
 
-// price returns how many seconds what a run is priced by takes, or why there is no price.
-func (c *replicas) price(run *measured.Run, above configs.Options, with Efficiencies) (seconds float64, skip string) {
+// impossible is why a step is not compared that was logged as shorter than its bytes and products take at peak: a log
+// of an engine that plans ahead may count its time in the step before.
+const impossible = "faster than the data sheet allows"
+
+// price returns how many seconds what a run is priced by takes, of a step also how many at least, or why there is no
+// price.
+func (c *replicas) price(run *measured.Run, above configs.Options, with Efficiencies) (seconds, bound float64,
+	skip string) {
 	if run.Skip != "" {
-		return 0, run.Skip
+		return 0, 0, run.Skip
 	}
 	if run.Priced.Step == nil {
 		seconds, err := kernelSeconds(run, above, with)
 		if err != nil {
-			return 0, err.Error()
+			return 0, 0, err.Error()
 		}
-		return seconds, ""
+		return seconds, 0, ""
 	}
 	r := c.of(run, above)
 	if r.skip != "" {
-		return 0, r.skip
+		return 0, 0, r.skip
 	}
-	return r.seconds(run, with), ""
+	seconds, bound = r.seconds(run, with)
+	return seconds, bound, ""
 }
 
 // of builds the first pool of a run's scenario, once.

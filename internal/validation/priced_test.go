@@ -19,24 +19,26 @@ func seconds(t *testing.T, k measured.Kernel) float64 {
 	return s
 }
 
+// oneGPU is a scenario of which steps are priced.
+const oneGPU = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload: {closed_loop: {concurrency: 1}, " +
+	"requests: 1, prompt_tokens: {distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 1}}\n"
+
 // TestAStepIsPricedAsTheSimulatorPricesIt: one decode step, and one chunk of a prompt.
 func TestAStepIsPricedAsTheSimulatorPricesIt(t *testing.T) {
-	const scenario = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload: {closed_loop: {concurrency: 1}, " +
-		"requests: 1, prompt_tokens: {distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 1}}\n"
-	s, err := configs.Read("step", []byte(scenario), configs.Options{})
+	s, err := configs.Read("step", []byte(oneGPU), configs.Options{})
 	require.NoError(t, err)
 	r, err := build.FirstReplica(s)
 	require.NoError(t, err)
-	run := measured.Run{ID: "step", Scenario: scenario, Priced: &measured.Priced{Step: &measured.Step{Decodes: 7,
+	run := measured.Run{ID: "step", Scenario: oneGPU, Priced: &measured.Priced{Step: &measured.Step{Decodes: 7,
 		DecodeContext: 900}}}
-	got, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+	got, _, skip := (&replicas{}).price(&run, configs.Options{}, nil)
 	require.Empty(t, skip)
 	want := r.Model.Step(7, 900)
 	assert.InEpsilon(t, want.First.Seconds(), got, 1e-12)
 
 	// A prompt alone on an idle server takes its step, beside what the server adds to a first token.
 	run.Priced.Step = &measured.Step{Prefills: 1, ChunkTokens: 100}
-	step, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+	step, _, skip := (&replicas{}).price(&run, configs.Options{}, nil)
 	require.Empty(t, skip)
 	run.Priced, run.Rows = nil, []measured.Row{{Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT,
 		measured.Mean, 1)}}}
@@ -147,10 +149,10 @@ func TestAStepThatVerifiesDraftsCostsMoreThanOneWithout(t *testing.T) {
 		"requests: 1, prompt_tokens: {distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 1}}\n"
 	step := measured.Step{Decodes: 8, DecodeContext: 900}
 	run := measured.Run{ID: "drafts", Scenario: scenario, Priced: &measured.Priced{Step: &step}}
-	one, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+	one, _, skip := (&replicas{}).price(&run, configs.Options{}, nil)
 	require.Empty(t, skip)
 	step.Drafts = 3
-	four, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+	four, _, skip := (&replicas{}).price(&run, configs.Options{}, nil)
 	require.Empty(t, skip)
 	assert.Greater(t, four, one)
 	assert.Less(t, four, 4*one)
@@ -166,6 +168,21 @@ func TestProductsFillTilesAndWaves(t *testing.T) {
 	assert.InDelta(t, 1, waves(&measured.Kernel{Rows: 1, Width: 1}, "cdna3"), 0, "cores that are not known")
 }
 
+// TestStepsBelowTheBoundAreNotCompared: 16 GB of weights take 4.8 ms to read at 3.35 TB/s.
+func TestStepsBelowTheBoundAreNotCompared(t *testing.T) {
+	predicted := func(ms float64) Prediction {
+		run := measured.Run{ID: "step", Scenario: oneGPU, Priced: &measured.Priced{Step: &measured.Step{Decodes: 1,
+			DecodeContext: 900}}, Rows: []measured.Row{{Values: []measured.Value{{Metric: measured.Duration, Measured: ms,
+			Unit: measured.Unit{Name: "ms", Factor: 1e3}}}}}}
+		return (&replicas{}).predict(&run, configs.Options{}, nil)[0]
+	}
+	slow, fast := predicted(4.9), predicted(4.4)
+	assert.Empty(t, slow.Skip)
+	assert.Greater(t, slow.Predicted, 4.4)
+	assert.Equal(t, "faster than the data sheet allows", fast.Skip)
+	assert.Zero(t, fast.Predicted)
+}
+
 // TestAStepThatWasMeasuredFitted: 182.6 GB of weights on each of four GPUs that have 198.7 are more than SGLang takes
 // by itself, and ran; on two they did not.
 func TestAStepThatWasMeasuredFitted(t *testing.T) {
@@ -174,7 +191,8 @@ func TestAStepThatWasMeasuredFitted(t *testing.T) {
 			"    engine: sglang\n    data_parallel: " + gpus + "\n    expert_parallel: true\nworkload: {closed_loop: " +
 			"{concurrency: 1}, requests: 1, prompt_tokens: {distribution: fixed, mean: 1}, output_tokens: {distribution: " +
 			"fixed, mean: 1}}\n", Priced: &measured.Priced{Step: &measured.Step{Prefills: 8, ChunkTokens: 2000}}}
-		return (&replicas{}).price(&run, configs.Options{}, nil)
+		seconds, _, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+		return seconds, skip
 	}
 	took, skip := price("4")
 	require.Empty(t, skip)
@@ -192,7 +210,7 @@ func TestStepsOfOnePhaseAloneAreThoseOfItsPool(t *testing.T) {
 			"output_tokens: {distribution: fixed, mean: 1}}\n",
 			Priced: &measured.Priced{Step: &measured.Step{Prefills: 16, ChunkTokens: 2000, Separate: separate}}}
 		var c replicas
-		seconds, skip := c.price(&run, configs.Options{}, nil)
+		seconds, _, skip := c.price(&run, configs.Options{}, nil)
 		require.Empty(t, skip)
 		return seconds
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// seconds prices the step of a run. A replica that runs such steps alone is that of a pool for them.
-func (r *replica) seconds(run *measured.Run, with Efficiencies) float64 {
+// seconds prices the step of a run, and says how long the data sheet makes it last at least. A replica that runs such
+// steps alone is that of a pool for them.
+func (r *replica) seconds(run *measured.Run, with Efficiencies) (priced, bound float64) {
 	step, model := run.Priced.Step, r.Model
 	if with != nil || step.Separate {
 		d := r.Deployment
@@ -22,7 +23,7 @@ func (r *replica) seconds(run *measured.Run, with Efficiencies) float64 {
 	}
 	var g sim.Segment
 	model.Price([]sim.Shape{stepShape(r.Replica, step)}, &g)
-	return g.First.Seconds()
+	return g.First.Seconds(), g.Bound.A.Seconds()
 }
 
 // phase is what a pool does all of whose steps are like this one.
