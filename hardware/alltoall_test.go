@@ -67,3 +67,23 @@ func visited(r *rand.Rand, experts, k, groups, top, places int) int {
 	}
 	return len(hit)
 }
+
+// Over 72 H100 a copy of a token of DeepSeek-R1 goes in fp8 with a scale for each 128 elements and comes back in 16
+// bits; its 8 experts, of 4 of 8 groups, are on no more than 4 hosts. An all-gather sends none.
+func TestWhatIsSentToExpertsIsSaid(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Efficiency.CollectiveScale = 1
+	d.Parallel.Data, d.Parallel.Expert = 72, true
+	sent := hardware.NewRoofline(d, 0).Sent(72*128, 2000)
+	require.NotNil(t, sent)
+	assert.InDelta(t, 7168*(1+4.0/128), sent.DispatchBytes, 0)
+	assert.InDelta(t, 7168*2, sent.CombineBytes, 0)
+	assert.Equal(t, []int{72, 9}, []int{sent.GPUs, sent.Domains})
+	assert.InDelta(t, d.Reached(72), sent.GPUsReached, 0)
+	assert.Less(t, sent.DomainsReached, 4.0)
+	assert.Greater(t, sent.DomainsReached, 3.5)
+	d.Parallel.AllToAll = hardware.AllGather
+	assert.Nil(t, hardware.NewRoofline(d, 0).Sent(72*128, 2000))
+	d.Parallel = hardware.Parallel{Tensor: 8, Pipeline: 1}
+	assert.Nil(t, hardware.NewRoofline(d, 0).Sent(64, 2000), "a tensor-parallel group sends no tokens")
+}

@@ -1,6 +1,10 @@
 package hardware
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
 
 // The collectives that Parts tells apart.
 const (
@@ -38,6 +42,36 @@ func (r *Roofline) explainComm(l *load) (parts []PartCost, more float64) {
 		add(LogitsPart, a, &out, 1)
 	}
 	return parts, more
+}
+
+// Sent is what kernels that send tokens to experts send: the bytes of a copy of a token, to dispatch it and to combine
+// what it yields, and on how many of so many GPUs and domains the experts of a token are.
+type Sent struct {
+	DispatchBytes  float64 `json:"dispatch_bytes"` // in the format that experts compute in, with its scales
+	CombineBytes   float64 `json:"combine_bytes"`  // in 16 bits
+	GPUs           int     `json:"gpus"`
+	GPUsReached    float64 `json:"gpus_reached"` // expected of choices at random, within groups of experts where it has some
+	Domains        int     `json:"domains"`      // of the scale-up link: hosts, or racks of them
+	DomainsReached float64 `json:"domains_reached"`
+}
+
+// Sent says what is sent of a token in a decode step of a batch; nil: no kernel sends tokens, which all GPUs gather or
+// which stay where they are.
+func (r *Roofline) Sent(batch, context int) *Sent {
+	shape := r.Shape(batch, context)
+	var l load
+	r.load(&l, &shape)
+	x := r.comm.exchange(&l)
+	if x == nil || !slices.Contains(sendingKernels(), x.dispatch.name) {
+		return nil
+	}
+	d := &r.d
+	s := d.span(d.Parallel.expertGPUs())
+	return &Sent{
+		DispatchBytes: d.dispatchBytes(), CombineBytes: d.expertRowBytes(),
+		GPUs: d.Parallel.expertGPUs(), GPUsReached: d.Reached(d.Parallel.expertGPUs()),
+		Domains: int(s.domains), DomainsReached: d.Reached(int(s.domains)),
+	}
 }
 
 // hidden returns how much of dispatch and combine is left, and by how much the rest of the step is longer.

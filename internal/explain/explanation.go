@@ -37,6 +37,9 @@ type Explanation struct {
 	ExpertsRead   float64 `json:"experts_read,omitempty"`    // of each layer, expected
 	ExpertsUneven float64 `json:"experts_busiest,omitempty"` // what the busiest GPU reads of them, as a multiple of the mean
 	Parts         []partX `json:"parts"`
+
+	Sent *hardware.Sent `json:"all_to_all,omitempty"` // absent where no kernel sends tokens to experts
+
 	BytesTotal    float64 `json:"bytes"`
 	FLOPsTotal    float64 `json:"flops"`
 	BoundS        float64 `json:"bound_s"`
@@ -211,7 +214,7 @@ func (s *Step) Explain() (*Explanation, error) {
 		x.ExpertsUneven = read
 	}
 	share := s.Model.Share(s.batch)
-	x.RankBatch, x.Eager = share.Sequences, share.Eager
+	x.RankBatch, x.Eager, x.Sent = share.Sequences, share.Eager, s.Model.Sent(s.batch, s.Context)
 	x.Rows, x.RowsPadding = share.Rows, share.Padding
 	x.Parameters = sizesX{d.Model.ParamsTotal(), d.Model.Active()}
 	_, x.KVBytesStored = d.KVBytesPerToken()

@@ -73,6 +73,14 @@ func explainShare(line func(string, ...any), s *Step, x *Explanation) {
 	if x.ExpertsUneven > 0 {
 		line("expert parallel: the busiest GPU reads %s times the mean of experts", text.Significant(x.ExpertsUneven))
 	}
+	if a := x.Sent; a != nil {
+		hosts := ""
+		if a.Domains > 1 {
+			hosts = fmt.Sprintf(", in %s of %d scale-up domains", text.Significant(a.DomainsReached), a.Domains)
+		}
+		line("all-to-all: a copy of a token takes %s to dispatch and %s to combine; its experts are on %s of %d GPUs%s",
+			text.Scaled(a.DispatchBytes, "B"), text.Scaled(a.CombineBytes, "B"), text.Significant(a.GPUsReached), a.GPUs, hosts)
+	}
 	if x.Pipeline > 1 {
 		line("pipeline: %d stages, each with %s rows at a time", x.Pipeline, text.Count(x.Rows))
 	}
