@@ -1,8 +1,10 @@
 package logs
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -50,17 +52,26 @@ func collectiveRun(r *datafile.Record) measured.Run {
 		if strings.HasSuffix(op, "_combine") {
 			k.Op = measured.Combine
 		}
-		k.Way = "low-latency"
-		if strings.HasPrefix(op, "normal_") {
-			k.Way = "normal"
-		}
 		k.TopK, k.Experts = r.Count("topk", 1), r.Count("experts", 1)
 		k.Width, k.Dtype = 1, "fp8"
+		switch {
+		case l.Engine == "tensorrt-llm": // over the NVLink of a rack
+			k.Way, k.Dtype = "one-sided", "bf16"
+		case strings.HasPrefix(op, "normal_"):
+			k.Way = "normal"
+		default:
+			k.Way = "low-latency"
+		}
+		if sent := dtypeOf(r.Text("dtype")); k.Op == measured.Dispatch && slices.Contains(llm.Dtypes(), sent) {
+			k.Dtype = sent
+		}
 		if sms, ok := r.Optional("sms"); ok && sms > 0 {
 			k.SMs = int(sms)
 		}
-	default:
+	case l.Engine == "nccl":
 		run.Skip = op + " of NCCL, which no engine sends tokens to experts by"
+	default:
+		run.Skip = op + " of " + l.Engine + " is not predicted"
 	}
 	return run
 }

@@ -77,6 +77,23 @@ func TestTrapsOfKernelTablesAreLeftOut(t *testing.T) {
 	assert.Equal(t, "normal dispatch, several nodes", f.Runs[2].Labels.Source)
 }
 
+// Kernels of TensorRT-LLM send tokens over the NVLink of a rack, in the format that the row says.
+func TestTokensOverARackGoOneSided(t *testing.T) {
+	f := readText(t, "deployment_id,gpu,engine,op,impl,gpus,nodes,dtype,bytes,tokens,hidden,topk,experts,sms,latency_us\n"+
+		"c,GB200,trtllm,alltoall_dispatch,NVLinkOneSided,64,16,fp8,,128,7168,8,256,,40\n"+
+		"c,GB200,trtllm,alltoall_combine,NVLinkOneSided,64,16,bfloat16,,128,7168,8,256,,60\n"+
+		"c,GB200,trtllm,alltoall_dispatch,NVLinkOneSided,8,2,,,128,7168,8,256,,40\n"+
+		"c,GB200,trtllm,alltoall_prepare,NVLinkOneSided,8,2,,,128,7168,8,256,,10\n")
+	var dtypes []string
+	for _, run := range f.Runs[:3] {
+		require.Empty(t, run.Skip)
+		assert.Equal(t, "one-sided", run.Priced.Kernel.Way)
+		dtypes = append(dtypes, run.Priced.Kernel.Dtype)
+	}
+	assert.Equal(t, []string{"fp8", "bf16", "bf16"}, dtypes)
+	assert.Equal(t, "alltoall_prepare of tensorrt-llm is not predicted", f.Runs[3].Skip)
+}
+
 const serversHead = "deployment_id,model,gpu,engine,version,layout,weights,isl,osl,load_kind,load,requests,spec," +
 	"prefix,quality,ttft_mean_ms,tpot_mean_ms,notes\n"
 
