@@ -257,6 +257,14 @@ func (d *Deployment) beyondHost(g int) bool {
 	return d.Efficiency.Link < 1 && g > min(nodeGPUs, max(1, d.domain()))
 }
 
+// BeyondHost returns how many GPUs exchange activations over more than a host, which tables price and no fit; 0: none.
+func (d *Deployment) BeyondHost() int {
+	if n := max(d.Parallel.Tensor, d.Parallel.expertGPUs()); d.Efficiency.CollectiveScale == 0 && d.beyondHost(n) {
+		return n
+	}
+	return 0
+}
+
 // measured is a collective that takes t alone, within a model. Efficiencies without a scale have in a_l the latency
 // that a table has too, so there t is all.
 func (e *Efficiency) measured(t linearPS) linearPS {

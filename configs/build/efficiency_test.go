@@ -1,6 +1,7 @@
 package build
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,4 +37,15 @@ func TestSetEfficiencyPricesTheRunAnew(t *testing.T) {
 	b.SetEfficiency(ideal.Deployment.Efficiency)
 	assert.Equal(t, ideal.Model.Step(8, 100), b.Config.Pools[0].Model.(*hardware.Roofline).Step(8, 100))
 	assert.Equal(t, ideal.Config.Ingress, b.Config.Ingress)
+}
+
+// What GPUs exchange beyond a host is priced by tables: errors of single hosts are not those of such a replica.
+func TestExchangesBeyondAHostAreSaidToBeUnfitted(t *testing.T) {
+	inDir(t, chat8b)
+	const said = "16 GPUs exchange activations beyond a host"
+	notes := func(set ...string) string { return strings.Join(build(t, set...).warnings(1), "\n") }
+	assert.Contains(t, notes("model=llama-3.1-70b", "pools.serve.tensor_parallel=16"), said)
+	assert.NotContains(t, notes("model=llama-3.1-70b", "pools.serve.tensor_parallel=8"), "beyond a host")
+	assert.NotContains(t, notes("model=llama-3.1-70b", "pools.serve.tensor_parallel=16", "pools.serve.engine=textbook"),
+		"beyond a host", "an ideal link is as good as its data sheet says")
 }

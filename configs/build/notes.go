@@ -51,6 +51,10 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 		r.notes = append(r.notes, "expert_parallel: tokens choose experts at random, and GPUs wait for the busiest; experts "+
 			"that some texts prefer are expert_skew")
 	}
+	if n := r.Deployment.BeyondHost(); n > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("%d GPUs exchange activations beyond a host: tables price that, and what was "+
+			"fitted, with its errors, is of single hosts", n))
+	}
 	r.noteHost(p)
 }
 
