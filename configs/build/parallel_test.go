@@ -28,7 +28,8 @@ workload: {closed_loop: {concurrency: 300}, prompt_tokens: {distribution: fixed,
 	require.NoError(t, err)
 	b, err := New(s)
 	require.NoError(t, err)
-	assert.Equal(t, hardware.Parallel{Tensor: 1, Pipeline: 1, Data: 8, Expert: true, Engine: "vllm"}, b.Deployment.Parallel)
+	assert.Equal(t, hardware.Parallel{Tensor: 1, Pipeline: 1, Data: 8, Expert: true, Engine: "vllm"},
+		b.Deployment.Parallel)
 	assert.EqualValues(t, 800, b.KVBlocks)
 	assert.EqualValues(t, 1600, b.MaxModelLen, "the 100 blocks of one rank")
 	v := b.Config.Pools[0].Scheduler.(*schedulers.Continuous)
