@@ -179,6 +179,13 @@ func TestProcessesGoOnFromBefore(t *testing.T) {
 	}
 }
 
+// TestClientsAreNoBurstierThanAnyProcess: where cvs spread, they end at the greatest that a process may have.
+func TestClientsAreNoBurstierThanAnyProcess(t *testing.T) {
+	_, err := NewMix(Mix{Mix: sourcetest.Plain(), Requests: 10, Clients: Clients{Count: 200, CVSpread: 2,
+		Arrivals: arrivals.Spec{Process: "gamma", Rate: 1, CV: 100}}}, 1)
+	require.NoError(t, err)
+}
+
 // TestClassesGoOnFromBefore: streams of classes do too.
 func TestClassesGoOnFromBefore(t *testing.T) {
 	const runs, perS, early = 1500, 4.0, 0.05

@@ -39,6 +39,10 @@ func TestTheLeastLimitIsExpected(t *testing.T) {
 		require.InDelta(t, 5*c.rate, s.Rate(), 1e-9, "%+v", c)
 		require.Equal(t, 5.0, s.Turns())
 	}
+	s, err := NewAgentLoop(AgentLoop{Tasks: 1, Result: lengths.Fixed(10), Loop: Loop{Concurrency: 1,
+		Turns: lengths.Fixed(1), Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30)}}}, 1)
+	require.NoError(t, err)
+	require.Equal(t, 1.0, s.Requests(), "one task of one turn")
 }
 
 // TestWhatIsExpectedOfAgentsComes: turns, prompts with all that came before, outputs, and where there are no

@@ -3,6 +3,7 @@ package traces
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -232,4 +233,19 @@ func TestHowFarATraceIsReadIsReported(t *testing.T) {
 	require.NoError(t, tr.Err())
 	require.Equal(t, all, last)
 	require.Greater(t, times, 10)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	last = 0
+	_, err = ReadPairs(path, func(done, of int64) error {
+		require.Equal(t, info.Size(), of, "lengths are read once")
+		last = done
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, info.Size(), last)
+	stopped := errors.New("stopped")
+	_, err = ReadPairs(path, func(int64, int64) error { return stopped })
+	require.ErrorIs(t, err, stopped)
+	_, err = Open(path, Options{Reading: func(int64, int64) error { return stopped }})
+	require.ErrorIs(t, err, stopped)
 }
