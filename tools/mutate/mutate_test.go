@@ -129,3 +129,25 @@ func TestWhatChangesNothingIsLeftOut(t *testing.T) {
 	assert.Equal(t, "\ta > b", all[0][0].new)
 	assert.ErrorContains(t, one.apply(all), "p.go has no mistake")
 }
+
+// TestPlacesAreChosenByWhatTheyBeginWith: any of several, and all by nothing.
+func TestPlacesAreChosenByWhatTheyBeginWith(t *testing.T) {
+	m := mistake{file: "sim/heap/heap.go", line: 41}
+	for places, in := range map[string]bool{"": true, "sim": true, "sim/heap/heap.go:41:": true, "hardware,sim/heap": true,
+		"hardware": false, "sim/heap/heap.go:4:": false, "hardware,policies": false} {
+		assert.Equal(t, in, m.within(strings.Split(places, ",")), places)
+	}
+}
+
+// TestThePackagesElsewhereAreThere, since a name that is wrong would be noticed only when a mistake survives its room.
+func TestThePackagesElsewhereAreThere(t *testing.T) {
+	others := elsewhere()
+	for _, r := range rooms() {
+		others = append(others, "./"+r.path)
+		others = append(others, r.other...)
+	}
+	for _, of := range distinct(others) {
+		assert.DirExists(t, filepath.Join("../..", of))
+	}
+	assert.Equal(t, []string{"a", "b", "c"}, distinct([]string{"a", "b", "a", "c", "b"}))
+}
