@@ -160,6 +160,7 @@ func TestTheExplainedStepHasItsAdapters(t *testing.T) {
 		if p.Name == "adapters" {
 			found = true
 			require.Equal(t, 8*(83_886_080.0+2*16*(4096+128_256)), p.Bytes)
+			require.Equal(t, 2*32*(83_886_080/2.0+16*(4096+128_256)), p.FLOPs, "of 32 rows, each by every weight of one adapter")
 		}
 	}
 	require.True(t, found)

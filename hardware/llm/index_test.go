@@ -25,6 +25,10 @@ func TestIndexersAreCountedByTheirKind(t *testing.T) {
 	indexer, norms := of(latent)
 	assert.EqualValues(t, rank*n*d+h*d+h*n, indexer, "of tokens")
 	assert.EqualValues(t, 2*d, norms)
+	one := latent
+	one.Index.Heads = 1
+	indexer, _ = of(one)
+	assert.EqualValues(t, rank*d+h*d+h, indexer, "of one head")
 
 	entries := latent
 	entries.Window, entries.Compression = 8, Compression{Ratio: 4}
@@ -87,6 +91,29 @@ func TestAdaptersAreOfWhatALayerHas(t *testing.T) {
 		{Name: ModuleO, Count: 2, In: 64, Out: 64, Rows: true},
 		{Name: ModuleUp, Count: 7, In: 64, Out: 96, Columns: true, Parts: 96},
 	}, list)
+}
+
+// TestTheLeastIndexIsOne: adapters beside one are not modelled, however few tokens it chooses.
+func TestTheLeastIndexIsOne(t *testing.T) {
+	m := small()
+	m.Layers[0].Mixer.Attention.Index = Index{TopK: 1, Heads: 1, Dim: 4, Block: 1}
+	require.NoError(t, m.Validate())
+	_, err := m.Adaptable([]string{ModuleQ})
+	assert.ErrorContains(t, err, "indexers")
+}
+
+// TestStreamsEndInTheirNorms: what brings residual streams together at the end counts once, and what each layer has of
+// them with its layer.
+func TestStreamsEndInTheirNorms(t *testing.T) {
+	for _, x := range []Residual{{Streams: 4}, {Block: 2}} {
+		m := small()
+		before := m.Params()
+		m.Residual = x
+		layer, end := x.params(64)
+		after := m.Params()
+		assert.Equal(t, before.Total()+2*layer+end, after.Total(), "%+v", x)
+		assert.Equal(t, before[Norms]+2*layer+end, after[Norms], "%+v", x)
+	}
 }
 
 // TestHeadsDivideIntoTheirGroups, however narrow what a group projects to.
