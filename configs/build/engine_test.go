@@ -195,6 +195,22 @@ func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
 			"no source states it; expected host_link_bps")
 }
 
+// TestTensorRTLLMHidesTheHostAlone: it plans no step before the one under way has ended, as vLLM and SGLang do.
+func TestTensorRTLLMHidesTheHostAlone(t *testing.T) {
+	for _, c := range []struct {
+		engine, overlaps string
+		hides, ahead     bool
+	}{
+		{"vllm-v1", "true", true, true}, {"sglang", "true", true, true}, {"tensorrt-llm", "true", true, false},
+		{"tensorrt-llm", "false", false, false},
+	} {
+		inDir(t, running(c.engine))
+		b := build(t, "pools.serve.async_scheduling="+c.overlaps)
+		assert.Equal(t, c.hides, b.Replicas[0].Deployment.Launch.Async, c.engine)
+		assert.Equal(t, c.ahead, b.Config.Pools[0].AsyncScheduling, c.engine)
+	}
+}
+
 // TestPromptsWaitForOthersWhole, on one rank: what TensorRT-LLM does otherwise is not modelled.
 func TestPromptsWaitForOthersWhole(t *testing.T) {
 	inDir(t, strings.Replace(running("tensorrt-llm"), "llama-3.1-8b", "qwen3-30b-a3b", 1))

@@ -97,6 +97,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if err != nil {
 		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
+	pool.AsyncScheduling = pool.AsyncScheduling && !engine.OnlyHidesHost
 	rules := engine.RulesOf(p.Version)
 	if _, sglang := pool.Scheduler.(*schedulers.SGLang); pool.AsyncScheduling && (!sglang || compared(p, pool)) {
 		pool.BatchQueue = rules.BatchQueue

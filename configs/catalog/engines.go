@@ -37,6 +37,9 @@ type EngineSpec struct {
 
 	OffloadingPerGPU bool `yaml:"kv_offloading_per_gpu"` // kv_offloading_size is that of each GPU, not of a replica
 
+	// with async_scheduling a step has the requests that came before it began, and only the host's time is hidden
+	OnlyHidesHost bool `yaml:"only_hides_host"`
+
 	keys []string // the arguments that it has, in the order of its file, by the keys of every engine
 }
 
