@@ -90,8 +90,7 @@ func (in *Instance) cancel(slot int32, now Time) {
 	case transferred:
 		in.cluster.done(r, now, Failed)
 		in.charge(r, -1)
-		in.transfers.transferred = without(in.transfers.transferred, slot)
-		in.commitBlocks(r, -1)
+		in.unload(slot)
 		in.releaseBlocks(slot)
 		in.wake(now)
 	case prefilling:

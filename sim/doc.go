@@ -20,14 +20,14 @@
 //	commit.go      the end of a step: tokens
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next
+//	loads.go       those that a vLLM scheduler begins and admits in its turn
 //	tiers.go       what a prompt has in stores below host memory is fetched before the request is queued
 //	deadlines.go   clients that cancel requests
-//	ranks.go       data-parallel ranks of an instance, in lock step
+//	ranks.go       data-parallel ranks of an instance, in lock step; what steps were for
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	live.go        a run that is advanced to the present, while requests are added
-//	phases.go      what steps were for, from which power follows
 //	observe.go     what policies and observers may ask
 //	separate.go    instances that have nothing to do with each other, simulated one by one, on requests that are fed
 //	aliases.go     types of the packages below, as others know them

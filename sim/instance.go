@@ -298,7 +298,7 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	if limit > 0 {
 		n = min(n, limit)
 	}
-	if in.pool.AsyncScheduling && in.anyAdmissible() {
+	if in.pool.AsyncScheduling && (in.anyAdmissible() || in.unseenLoads()) {
 		n = 1 // the scheduler sees them at the end of it
 	}
 	free := in.cache.Free()
@@ -318,7 +318,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 	}
 	t := &in.transfers
 	for {
-		if len(t.transferred) > 0 {
+		if len(t.transferred) > 0 && !in.pool.ConnectorLoads {
 			in.admitTransferred(now)
 		}
 		w.reset(now)
@@ -336,7 +336,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
 			in.queue.visible = Forever
 		case w.Empty() && w.tookTurns: // vLLM composes the next step at once
-		case len(t.transferred) == 0 || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
+		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
 			return limit
 		}
 	}

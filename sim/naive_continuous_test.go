@@ -14,6 +14,11 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		p = &free
 		n.cover["plans for a single request"]++
 	}
+	in.loading = naiveLoading{}
+	if m := n.loadedFirst(in); m != nil && in.runs() == 0 && n.growsBy(in, m, p, 1, false) > in.free {
+		n.unload(in, m)
+		return
+	}
 	for _, r := range in.running { // what missed the latest step decodes again
 		r.decoding, r.missed = r.decoding || r.missed, false
 	}
@@ -39,7 +44,11 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 			n.leaveOut(r)
 		}
 	}
-	for !preempted && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
+	all := true
+	if !preempted && n.loads {
+		budget, all = n.joinLoaded(in, p, budget, resumed == 0)
+	}
+	for !preempted && all && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
 		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, resumed == 0)
 		if want == 0 {
 			break
@@ -49,6 +58,9 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	}
 	if budget <= p.DraftSlots {
 		n.cover["steps that spend the budget"]++
+	}
+	if !preempted && all && budget > p.DraftSlots {
+		in.loading = naiveLoading{true, p}
 	}
 }
 

@@ -113,6 +113,8 @@ type naiveInstance struct {
 	inTurns      bool // requests take their blocks one after the other
 	idle         bool // no step was under way before
 	everybody    bool // the step that is composed may have the requests that came since the last one began
+	loaded       int  // KV connectors' loads begun
+	loading      naiveLoading
 	sglang       sglangState
 	waited       int // steps that a prompt which could join has waited for others
 	adapters     naiveAdapters
@@ -127,7 +129,9 @@ func (n *naive) plan(in *naiveInstance) {
 		in.tree.taken = 0
 	}
 	for again := true; again; again = n.again(in) {
-		n.admitTransferred(in)
+		if !n.loads {
+			n.admitTransferred(in)
+		}
 		in.drafting = n.drafts(len(n.emitters(in)))
 		for _, r := range in.running {
 			r.want = 0
@@ -152,7 +156,7 @@ func (n *naive) again(in *naiveInstance) bool {
 		n.cover["steps composed twice"]++
 		return true
 	}
-	return again || len(in.arrived) > 0 && in.runs() < n.maxNumSeqs
+	return again || !n.loads && len(in.arrived) > 0 && in.runs() < n.maxNumSeqs
 }
 
 // computes reports whether the step, as composed so far, computes anything.
@@ -223,6 +227,9 @@ func (n *naive) beginsOn(in *naiveInstance) {
 	n.peak = max(n.peak, n.blocks-in.free)
 	for _, r := range in.waiting {
 		r.noticed = true
+	}
+	for _, m := range in.arrived {
+		m.noticed = true
 	}
 	for _, r := range in.running {
 		if joins := r.decoding && r.want > 0; (r.cause == "moved" || r.cause == "held" && joins) &&

@@ -32,6 +32,8 @@ type naiveMove struct {
 	rate    uint64 // of whole
 	ends    sim.Time
 	last    bool // the flow is the last one
+	noticed bool // it had arrived when a step began
+	load    int  // its place in the order in which loads began
 	fetch   bool // from a tier of the destination
 	tier    int
 }
@@ -126,6 +128,8 @@ func (n *naive) admitInbound(in *naiveInstance) {
 			return
 		}
 		in.inbound = in.inbound[1:]
+		m.load = in.loaded
+		in.loaded++
 		in.transferring = append(in.transferring, m)
 		m.reserved = true
 		if m.read {
@@ -172,6 +176,9 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 		n.cover["KV transfers without room"]++
 		return false
 	}
+	if n.loads && !n.mayLoad(in, r, need, f.more) {
+		return false
+	}
 	if p, ok := n.policy.(*schedulers.Continuous); ok && p.NoEvict && !n.completes(in, r, f) {
 		n.cover["KV transfers stopped by no-evict"]++
 		return false
@@ -210,6 +217,9 @@ func (f *naiveFleet) land(m *naiveMove) {
 	if m.stage.Cache {
 		f.counts.TransferredTokens += int64(m.computed - m.found)
 		to.arrived = append(to.arrived, m)
+		if to.of.loads {
+			to.of.sortLoaded(to)
+		}
 		to.wake()
 		return
 	}
@@ -236,35 +246,7 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 // admitTransferred admits the requests whose KV has arrived.
 func (n *naive) admitTransferred(in *naiveInstance) {
 	for len(in.arrived) > 0 && in.runs() < n.maxNumSeqs {
-		m := in.arrived[0]
-		in.arrived = in.arrived[1:]
-		r := m.r
-		r.move, r.at = nil, in
-		r.blocks, r.pages = m.blocks, m.pages
-		r.Computed, r.prefill = m.computed, m.computed
-		r.Stage++
-		if n.order != nil {
-			r.key = n.order.Key(&r.Request)
-		}
-		in.enlist(r)
-		r.decoding = true
-		switch {
-		case r.known && n.recomputes:
-			r.Computed--
-			r.prefill--
-			r.decoding = false
-			n.cover["last tokens computed again"]++
-		case r.known:
-			n.emit(r, 1)
-			n.cover["tokens emitted at admission"]++
-		default:
-			r.cause = "moved"
-		}
-		r.known = false
-		if in.pool != nil {
-			in.pool.cache(r, r.Computed)
-		}
-		r.latest, r.hoped = 0, 0
+		r := n.enterTransferred(in, in.arrived[0])
 		if r.outcome != "" { // with the token that came along
 			r.removed = true
 			in.load--
@@ -276,6 +258,39 @@ func (n *naive) admitTransferred(in *naiveInstance) {
 	if len(in.arrived) > 0 {
 		n.cover["transferred without a free sequence"]++
 	}
+}
+
+// enterTransferred admits a request whose KV has arrived.
+func (n *naive) enterTransferred(in *naiveInstance, m *naiveMove) *naiveRequest {
+	in.arrived = remove(in.arrived, m)
+	r := m.r
+	r.move, r.at = nil, in
+	r.blocks, r.pages = m.blocks, m.pages
+	r.Computed, r.prefill = m.computed, m.computed
+	r.Stage++
+	if n.order != nil {
+		r.key = n.order.Key(&r.Request)
+	}
+	in.enlist(r)
+	r.decoding = true
+	switch {
+	case r.known && (n.recomputes || n.loads):
+		r.Computed--
+		r.prefill--
+		r.decoding = false
+		n.cover["last tokens computed again"]++
+	case r.known:
+		n.emit(r, 1)
+		n.cover["tokens emitted at admission"]++
+	default:
+		r.cause = "moved"
+	}
+	r.known = false
+	if in.pool != nil {
+		in.pool.cache(r, r.Computed)
+	}
+	r.latest, r.hoped = 0, 0
+	return r
 }
 
 // drop forgets the KV transfer of r, wherever it is.

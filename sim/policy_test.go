@@ -26,6 +26,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 			SchedulerReserveFullISL:   rapid.Bool().Draw(t, "full_isl"),
 			SingleExempt:              sc.maxLen%2 == 0, MaxModelLen: sc.maxLen,
 			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t), StopsAtSelf: sc.blocks%2 == 0,
+			LoadsReserve: sc.blocks%3 > 0,
 		}
 	case "reserving":
 		p := &schedulers.Continuous{

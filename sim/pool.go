@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -28,8 +29,8 @@ type PoolSpec struct {
 	MaxNumSeqs int
 	// computes the last token of a prompt again if its cache arrives before a token was emitted
 	RecomputeLastToken bool
-	// caches come as vLLM's KV connectors load them, see transfer.go; otherwise a request takes one of MaxNumSeqs from the
-	// allocation of its blocks on
+	// caches come as vLLM's KV connectors load them, see loads.go, and so the last token is computed again, too; otherwise
+	// a request takes one of MaxNumSeqs from the allocation of its blocks on
 	ConnectorLoads   bool
 	KVBlocks         int64        // cache blocks of one instance that sequences can use
 	BlockSize        int32        // tokens per block
@@ -103,6 +104,14 @@ func (p *PoolSpec) retracting() Retractor {
 	return retractor
 }
 
+// validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
+func (p *PoolSpec) validateLoads() error {
+	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {
+		return fmt.Errorf("sim: pool %q has ConnectorLoads, which needs a Scheduler that is a Loader", p.Name)
+	}
+	return nil
+}
+
 func (p *PoolSpec) validate() error {
 	switch {
 	case p.Windowed.Blocks < 0 || p.Windowed.BlocksMax < 0 ||
@@ -153,10 +162,7 @@ func (p *PoolSpec) validate() error {
 	if p.PrefixCaching && p.KVBlocks > math.MaxInt32 {
 		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
 	}
-	if err := p.validateTiers(); err != nil {
-		return err
-	}
-	if err := p.validateAdapters(); err != nil {
+	if err := cmp.Or(p.validateLoads(), p.validateTiers(), p.validateAdapters()); err != nil {
 		return err
 	}
 	for _, w := range p.Windows {

@@ -25,6 +25,7 @@ type transfers struct {
 	transferring int     // requests on their way here
 	cacheless    int     // the transferring requests that come without a cache and need no blocks
 	transferred  []int32 // slots of the requests that have arrived and wait for admission to the batch
+	lacking      int64   // Σ blocks that requests which a KV connector loads, or has loaded, have too few
 }
 
 // outside returns how many requests have blocks here and are in neither queue nor batch.
@@ -127,6 +128,9 @@ func (in *Instance) allocateAwaiting(w *Work) {
 		match := kv.Match{Cached: w.match.Cached, Free: w.match.Free}
 		w.match = kv.Match{}
 		blocks, reused := in.cache.Blocks(tokens), int64(match.Cached-match.Free)
+		if in.pool.ConnectorLoads && !w.loadFits(r, blocks, reused) {
+			return
+		}
 		if blocks-reused > w.FreeBlocks() || in.overcommits(r, w, reused) {
 			return
 		}
@@ -137,6 +141,9 @@ func (in *Instance) allocateAwaiting(w *Work) {
 		in.cache.Allocate(blocks - int64(match.Cached))
 		in.commitBlocks(r, 1)
 		r.blocks, r.Allocated = int32(blocks), w.now
+		r.admission = in.admissions
+		in.admissions++
+		t.lacking += in.lacks(r)
 		in.startReceiving(r, push, tokens-match.Cached*in.cache.BlockSize())
 	}
 }
@@ -195,8 +202,11 @@ func (in *Instance) startPushes(now Time) {
 // receive makes the request in slot, which has been computed elsewhere meanwhile, one whose cache is on its way.
 func (in *Instance) receive(slot int32, q Request) {
 	r := &in.requests.at[slot]
-	q.slot, q.blocks, q.Allocated = slot, r.blocks, r.Allocated
+	in.transfers.lacking -= in.lacks(r)
+	q.slot, q.blocks = slot, r.blocks
+	q.Allocated, q.admission = r.Allocated, r.admission
 	*r = q
+	in.transfers.lacking += in.lacks(r)
 	r.state = transferring
 	in.transfers.preallocated--
 	in.transfers.transferring++
@@ -244,8 +254,7 @@ func (c *Cluster) completeTransfer(i int32) {
 		return
 	}
 	c.totals.TransferredTokens += int64(t.Tokens)
-	r.state = transferred
-	to.transfers.transferred = append(to.transfers.transferred, t.To.Slot)
+	to.arrive(t.To.Slot)
 	to.wake(c.now)
 }
 
@@ -254,14 +263,9 @@ func (in *Instance) admitTransferred(now Time) {
 	t := &in.transfers
 	for len(t.transferred) > 0 && in.Running() < in.pool.MaxNumSeqs {
 		slot := t.transferred[0]
-		t.transferred = append(t.transferred[:0], t.transferred[1:]...)
-		r := &in.requests.at[slot]
-		in.commitBlocks(r, -1)
-		if in.pool.Order != nil {
-			r.orderKey = in.pool.Order.Key(r)
-		}
+		in.unload(slot)
 		in.enter(slot)
-		r.Resumed = now
+		in.requests.at[slot].Resumed = now
 		in.resume(slot, now)
 	}
 }
@@ -373,6 +377,7 @@ func (in *Instance) deallocate(slot int32) {
 		in.forget(slot)
 		return
 	}
+	in.transfers.lacking -= in.lacks(r)
 	in.commitBlocks(r, -1)
 	in.releaseBlocks(slot)
 }

@@ -20,6 +20,7 @@ type Work struct {
 	match     kv.Match // what the cache has of the request that CachedTokens was asked of last
 
 	passesOver bool // no request that waits has an adapter that may join the batch
+	loads      loadRules
 }
 
 // reset starts the composition of another step.
@@ -28,7 +29,7 @@ func (w *Work) reset(now Time) {
 	w.now, w.full, w.headBlocked = now, false, false
 	w.paused, w.inTurn, w.tookTurns = false, false, false
 	w.allocated, w.settled = false, 0
-	w.match, w.passesOver = kv.Match{}, false
+	w.match, w.passesOver, w.loads = kv.Match{}, false, loadRules{}
 	if w.in.drafting.leftOut {
 		w.in.rejoin()
 	}

@@ -231,7 +231,7 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 		return build(t, set...).Config.Pools[0].Scheduler
 	}
 	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
-		MaxModelLen: 131072, SingleExempt: true},
+		MaxModelLen: 131072, SingleExempt: true, LoadsReserve: true},
 		scheduler("vllm-v1"))
 	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, MaxModelLen: 4096,
 		Reserve: schedulers.WholePrompt, WatermarkBlocks: 10,

@@ -46,7 +46,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			MaxModelLen: r.MaxModelLen,
 			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
 			Victim: victimOf(p), SingleExempt: rules.SingleExempt, StopsAtSelf: rules.StopsAtSelf, DraftSlots: slots,
-			BatchWaitIters: p.BatchWaitTimeoutIters,
+			BatchWaitIters: p.BatchWaitTimeoutIters, LoadsReserve: rules.LoadsReserve,
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{

@@ -17,6 +17,8 @@ type Rules struct {
 	StopsAtSelf bool `yaml:"stops_at_self"`
 	// caches come as vLLM's KV connectors load them
 	ConnectorLoads bool `yaml:"connector_loads"`
+	// which leave blocks for what prompts that are computed still lack
+	LoadsReserve bool `yaml:"loads_reserve"`
 	// the queue of a pipeline's microbatches is filled up with some of nothing
 	FillsQueue bool `yaml:"fills_queue"`
 	// blocks that no request can ask for are evicted before all others

@@ -6,7 +6,10 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-var _ sim.Scheduler = (*Continuous)(nil)
+var (
+	_ sim.Scheduler = (*Continuous)(nil)
+	_ sim.Loader    = (*Continuous)(nil)
+)
 
 // Continuous gives prompts and decodes one common budget of tokens per step: continuous batching (Orca, OSDI '22), with
 // chunked prefill (Sarathi-Serve, OSDI '24) unless it is Unchunked. It is the scheduler of vLLM V1
@@ -36,6 +39,8 @@ type Continuous struct {
 	// a request that preempts itself ends the step for those behind it, and one that preempts another before it, which
 	// had no tokens in the step, has the next miss it: vLLM 0.22
 	StopsAtSelf bool
+	// a KV connector leaves blocks for what prompts under way still lack: vLLM 0.33
+	LoadsReserve bool
 	// each request in a step takes so many tokens of the budget beside those that it computes: a draft model's own, vLLM
 	// 0.33
 	DraftSlots int32
@@ -77,6 +82,9 @@ func (p *Continuous) Counts() sim.Counts {
 	return 0
 }
 
+// Loads implements sim.Loader.
+func (p *Continuous) Loads() {}
+
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 	if p.SingleExempt && p.LongPrefillTokenThreshold > 0 && in.Running()+in.Visible(2-in.Running()) <= 1 {
@@ -84,17 +92,65 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		free.LongPrefillTokenThreshold = 0
 		return free.Schedule(in, w)
 	}
+	if r := in.Loaded(); r != nil && in.Running() == 0 && w.BlocksToJoin(r, 0, 1) > w.FreeBlocks() {
+		w.Unload(r) // others that are loaded have the blocks, and vLLM would wait for ever
+		return 1
+	}
 	if p.BatchWaitIters > 0 {
 		p.countWaited(in)
 	}
 	budget, enough := p.resume(in, w)
 	if enough && w.FreeBlocks() >= 0 {
-		return p.admit(in, w, budget)
+		return p.fill(in, w, budget)
 	}
 	if t := p.takeInTurn(in, w); !t.preempted {
-		p.admit(in, w, t.budget)
+		p.fill(in, w, t.budget)
 	}
 	return 1 // vLLM admits no request in a step that preempts, but may in the next
+}
+
+// fill spends the remaining budget of the step on what has been loaded, then on waiting requests, and returns for how
+// many steps that holds; 0: no limit. If they leave some, more may be loaded.
+func (p *Continuous) fill(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
+	budget, all := p.join(in, w, budget)
+	if !all {
+		w.HeadBlocked()
+		return 0
+	}
+	budget, steps = p.admit(in, w, budget)
+	if budget > p.DraftSlots {
+		w.AllowLoads(p.leaves(in), p.LoadsReserve, p.SchedulerReserveFullISL)
+	}
+	return steps
+}
+
+// join admits what KV connectors have loaded, and returns the budget that is left, and whether no request waits for
+// blocks or for a row of the others' width.
+func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32) (left int32, all bool) {
+	alike := in.Prefilling() == 0
+	for budget > p.DraftSlots && in.Running() < p.MaxNumSeqs {
+		r := in.Loaded()
+		if r == nil {
+			break
+		}
+		fill, room := int32(0), budget-p.DraftSlots
+		if alike && r.Pending() == 0 && (in.Decoding() > 0 || r.Computed > 1) {
+			fill = p.filler(w, r.Computed-1)
+		}
+		if blocks := w.BlocksToJoin(r, fill, room); fill >= room || blocks > w.FreeBlocks()-p.leaves(in) {
+			return budget, false
+		}
+		budget -= w.Join(r, fill, room) + p.DraftSlots
+	}
+	return budget, true
+}
+
+// leaves returns the blocks that admissions leave free.
+func (p *Continuous) leaves(in *sim.Instance) int64 {
+	if in.Running() == 0 {
+		return 0
+	}
+	return p.WatermarkBlocks
 }
 
 // resume gives running prefills their next chunks and returns the remaining budget, and whether it is enough for those
@@ -176,14 +232,14 @@ func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32
 	return in.AdmittedAfter(r)
 }
 
-// admit spends the remaining budget of the step on waiting requests, and returns for how many steps that holds; 0: no
-// limit.
-func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
+// admit spends the remaining budget of the step on waiting requests, and returns what is left of it, and for how many
+// steps that holds; 0: no limit.
+func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) (left int32, steps int) {
 	alike := in.Prefilling() == 0 // all rows of the step are of decodes so far
 	for prompts := in.Prefilling(); budget > p.DraftSlots && in.Running() < p.MaxNumSeqs; prompts++ {
 		r := in.Head()
 		if r == nil {
-			return 0
+			return budget, 0
 		}
 		cached := w.CachedTokens(r)
 		pending := r.Pending() - cached
@@ -212,7 +268,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) (steps i
 		}
 		if p.BatchWaitIters > 0 && prompts == 0 {
 			if left := p.waits(in); left > 0 {
-				return left
+				return budget, left
 			}
 		}
 		w.Admit(r, reserve)
@@ -227,7 +283,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) (steps i
 	} else {
 		w.HeadBlocked()
 	}
-	return 0
+	return budget, 0
 }
 
 // What Continuous keeps in an instance's PolicyState, with BatchWaitIters.
@@ -287,7 +343,7 @@ func (p *Continuous) need(r *sim.Request, pending int32) (need, reserve int32) {
 // withholds reports whether r, of which so many tokens are cached, must wait although the blocks that it takes are
 // free.
 func (p *Continuous) withholds(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
-	if p.WatermarkBlocks > 0 && in.Running() > 0 && blocks > w.FreeBlocks()-p.WatermarkBlocks {
+	if blocks > w.FreeBlocks()-p.leaves(in) {
 		return true
 	}
 	return p.NoEvict && w.BlocksToAdmit(r.Prompt+r.Limit()-cached) > w.FreeBlocks()-w.CommittedBlocks()

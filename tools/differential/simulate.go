@@ -24,7 +24,7 @@ func Simulate(c *Case) (*Result, error) {
 
 func (c *Case) run(stepwise bool) (*diary, []Step, error) {
 	inner := c.scheduler()
-	w := &watched{Scheduler: inner}
+	w := &watched{Continuous: inner}
 	pool := c.pool()
 	pool.Scheduler = inner
 	tree := &sim.Contents{}
@@ -60,7 +60,7 @@ func (c *Case) scheduler() *schedulers.Continuous {
 	if c.Priority {
 		p.Victim = schedulers.LastInOrder
 	}
-	p.SingleExempt, p.StopsAtSelf = c.Version != "0.22", c.Version == "0.22"
+	p.SingleExempt, p.StopsAtSelf, p.LoadsReserve = c.Version != "0.22", c.Version == "0.22", c.Version != "0.22"
 	switch {
 	case c.SpecMethod != "draft_model":
 	case c.Version == "0.22":
@@ -137,7 +137,7 @@ func (s *queries) Next(r *sim.Request) bool {
 
 // watched records what its scheduler composes, step by step.
 type watched struct {
-	sim.Scheduler
+	*schedulers.Continuous
 	steps     []Step
 	preempted []int32 // since the latest step
 }
@@ -145,7 +145,7 @@ type watched struct {
 // Schedule implements sim.Scheduler.
 func (s *watched) Schedule(in *sim.Instance, w *sim.Work) int {
 	before := running(in)
-	s.Scheduler.Schedule(in, w)
+	s.Continuous.Schedule(in, w)
 	var step Step
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if n, computed := in.Composed(r); n > 0 {

@@ -199,7 +199,9 @@ class Run:
     def schedule(self):
         if self.connector:
             self.connector.now, self.loaded = self.t, 0
+        preempted = len(self.preempted)
         so = self.s.schedule()
+        so._preempts = len(self.preempted) > preempted
         batch, self_sampled = [], set()
         for rid, n in so.num_scheduled_tokens.items():
             q = self.s.requests[rid]
@@ -276,7 +278,9 @@ class Run:
                 self.t = self.todo[0]["arrival"]
                 continue
             so = self.schedule()
-            if so.total_num_scheduled_tokens == 0 and self.connector:
+            if so.total_num_scheduled_tokens == 0 and so._preempts:
+                pass  # it composes the next step at once
+            elif so.total_num_scheduled_tokens == 0 and self.connector:
                 self.sleep()
             elif so.total_num_scheduled_tokens == 0 and self.stuck():
                 return self
@@ -311,7 +315,7 @@ class Run:
                     gpu = max(gpu, self.t)
                     self.steps[-1]["start"] = gpu
                     gpu += self.duration(so)
-                if not ran and not any(x[2] for x in queue):
+                if not ran and not any(x[2] for x in queue) and not so._preempts:
                     if self.connector:
                         self.sleep()
                     elif self.stuck():

@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+)
+
+// vLLM's KV connectors load caches as its scheduler goes through its queues: the running requests take their tokens and
+// blocks first; then what has been loaded joins the batch, in the order in which loads began; then requests are
+// admitted, and loads begin, as far as budget, max_num_seqs and blocks go. A step that preempts does neither
+// (vllm/v1/core/sched/scheduler.py, Scheduler.schedule, of 0.22.1 and 0.33.0). So the Scheduler of a pool with
+// ConnectorLoads is a Loader.
+
+// Loader is a Scheduler that admits what KV connectors have loaded by Work.Join, and says by Work.AllowLoads what may
+// be loaded.
+type Loader interface{ Loads() }
+
+// loadRules is what Work.AllowLoads has said of the step that is being composed.
+type loadRules struct {
+	allowed  bool
+	leave    int64
+	reserves bool
+	whole    bool
+}
+
+// AllowLoads lets KV connectors begin to load caches in what the step leaves, but for so many blocks and, if it
+// reserves, what prompts under way still lack; whole says that there must be blocks for all that is known of a request.
+// Without it none begins.
+func (w *Work) AllowLoads(leave int64, reserves, whole bool) {
+	w.loads = loadRules{true, leave, reserves, whole}
+}
+
+// loadFits reports whether the cache of r, for which there must be so many blocks and which reuses some of them, may
+// be loaded.
+func (w *Work) loadFits(r *Request, blocks, reused int64) bool {
+	if !w.loads.allowed || w.loads.whole && w.in.cache.Blocks(r.Prompt+r.Emitted)-reused > w.FreeBlocks()-w.loads.leave {
+		return false
+	}
+	return blocks-reused <= w.loadBlocks()
+}
+
+// loadBlocks returns the blocks that are free for a load.
+func (w *Work) loadBlocks() int64 {
+	free := w.FreeBlocks() - w.loads.leave
+	if !w.loads.reserves {
+		return free
+	}
+	free -= w.in.transfers.lacking
+	for _, lane := range w.in.batches() {
+		for _, slot := range lane.batch.prefill {
+			r := &lane.requests.at[slot]
+			free -= max(0, lane.lacks(r)-max(0, lane.chunked(r, w.now)-int64(r.blocks)))
+		}
+	}
+	if w.in.Running()+w.in.transfers.admissible() == 0 { // vLLM would wait for ever
+		return free
+	}
+	return free - w.in.cache.Blocks(w.in.drafting.speculation.slots())
+}
+
+// lacks returns how many blocks r has too few for all that is known of it, and for what is drafted then.
+func (in *Instance) lacks(r *Request) int64 {
+	return max(0, in.cache.Blocks(r.Prompt+r.Emitted+in.drafting.speculation.slots())-int64(r.blocks))
+}
+
+// slots returns for how many tokens of a sequence a step that drafts has blocks; 0: none drafts.
+func (s *Speculation) slots() int32 {
+	if s == nil || s.Tokens == 0 {
+		return 0
+	}
+	return 1 + s.Tokens + s.LookAhead
+}
+
+// Loaded returns the request that joins the batch next of all whose caches a KV connector has loaded, as far as the
+// scheduler knows; or nil.
+func (in *Instance) Loaded() *Request {
+	if !in.pool.ConnectorLoads {
+		return nil
+	}
+	for _, slot := range in.transfers.transferred {
+		if r := &in.requests.at[slot]; r.queuedAt <= in.queue.visible {
+			return r
+		}
+	}
+	return nil
+}
+
+// arrive adds the request in slot, whose cache has arrived, to those that wait for admission: in the order in which
+// loads began, or in that of the queue.
+func (in *Instance) arrive(slot int32) {
+	t, r := &in.transfers, &in.requests.at[slot]
+	r.state = transferred
+	if !in.pool.ConnectorLoads {
+		t.transferred = append(t.transferred, slot)
+		return
+	}
+	r.queuedAt = in.nextBoundary(in.cluster.now).Add(-in.cluster.ingress)
+	if in.pool.Order != nil {
+		r.orderKey = in.pool.Order.Key(r)
+	}
+	at, _ := slices.BinarySearchFunc(t.transferred, r, func(slot int32, r *Request) int {
+		x := &in.requests.at[slot]
+		if in.pool.Order != nil {
+			return cmp.Or(cmp.Compare(x.orderKey, r.orderKey), cmp.Compare(x.Arrival, r.Arrival), cmp.Compare(x.ID, r.ID))
+		}
+		return cmp.Compare(x.admission, r.admission)
+	})
+	t.transferred = slices.Insert(t.transferred, at, slot)
+}
+
+// unseenLoads reports whether caches have arrived of which the scheduler does not know yet.
+func (in *Instance) unseenLoads() bool {
+	if !in.pool.ConnectorLoads {
+		return false
+	}
+	for _, slot := range in.transfers.transferred {
+		if in.requests.at[slot].queuedAt > in.queue.visible {
+			return true
+		}
+	}
+	return false
+}
+
+// BlocksToJoin returns the free blocks that it takes for r, which Loaded returned, to compute its next token, and so
+// many wrong drafts beside it if that is the last of its prompt; no more than room in all.
+func (w *Work) BlocksToJoin(r *Request, filler, room int32) int64 {
+	in, q := w.in, *r
+	if r.Pending() > 0 { // it has emitted one that its cache has no entry of
+		if in.drafting.speculation != nil {
+			q.rejected, q.cut = 0, 0
+			q.cut = max(0, 1+in.draftsOf(&q)-room)
+			return in.blocksToDraft(&q)
+		}
+		return max(0, in.cache.Blocks(q.Computed+1)-int64(q.blocks))
+	}
+	q.Computed, q.chunk, q.filler = q.Computed-1, 1, filler
+	blocks := max(0, in.chunked(&q, w.now)-int64(q.blocks))
+	if in.cache.Passes() {
+		blocks += in.passing(&q) - int64(q.passing)
+	}
+	return blocks
+}
+
+// Join admits r, which Loaded returned, and returns how many tokens it computes in the step, at most room: the last of
+// its prompt again, and so many wrong drafts beside it; or, if it has emitted a token, the next one and its drafts.
+func (w *Work) Join(r *Request, filler, room int32) int32 {
+	in, slot := w.in, r.slot
+	in.unload(slot)
+	in.enter(slot)
+	r.Resumed = w.now
+	if r.Pending() == 0 {
+		r.Computed--
+		in.cache.Publish(slot, r.prompt(), r.Computed)
+		r.state = prefilling
+		in.batch.prefill = append(in.batch.prefill, slot)
+		w.Chunk(r, 1)
+		if filler > 0 {
+			w.Fill(r, filler)
+		}
+		return 1 + filler
+	}
+	in.cache.Publish(slot, r.prompt(), r.Computed)
+	r.state, r.delay = decoding, Transferred
+	in.join(slot)
+	in.batch.overdue = true
+	if in.drafting.speculation == nil {
+		w.demand += in.blocksDue(r)
+		return 1
+	}
+	r.cut = 0
+	r.cut = max(0, 1+in.draftsOf(r)-room)
+	drafts := in.draftsOf(r)
+	in.drafting.sum += int64(drafts)
+	w.demand += in.blocksToDraft(r)
+	return 1 + drafts
+}
+
+// Unload drops the cache of r, which Loaded returned and for which there are no blocks to go on: it is computed again.
+func (w *Work) Unload(r *Request) {
+	in := w.in
+	in.unload(r.slot)
+	in.cache.Publish(r.slot, r.prompt(), r.Computed)
+	r.Preemptions++
+	if r.delay != Restarted {
+		r.delay = Preempted
+	}
+	in.tally.preemptions++
+	in.batch.departures++
+	in.release(r, int64(r.blocks), min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead), true)
+	in.requeue(r, false)
+	w.tookTurns = true
+}
+
+// unload takes the request in slot, which has been loaded, out of the list of such requests.
+func (in *Instance) unload(slot int32) {
+	r := &in.requests.at[slot]
+	in.transfers.transferred = without(in.transfers.transferred, slot)
+	in.transfers.lacking -= in.lacks(r)
+	in.commitBlocks(r, -1)
+	if in.pool.Order != nil {
+		r.orderKey = in.pool.Order.Key(r)
+	}
+}
