@@ -126,9 +126,9 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-few", "pd-prefix",
-         "stages", "stages-prefix"]
-DEPART = ["pd-blocks", "pd-order"]  # of which decodesim is known to differ; so are pd, pd-few and pd-prefix, asynchronous
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-few", "pd-prefix", "pd-blocks",
+         "pd-order", "stages", "stages-prefix"]
+DEPART = ["pd-few", "pd-prefix", "pd-blocks"]  # which are known to differ, asynchronous
 
 
 class Tally:
@@ -231,9 +231,9 @@ def main():
     failed, total = [], Tally()
     workers = multiprocessing.get_context("fork").Pool(os.cpu_count())
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
-    for kind in a.only.split(",") if a.only else KINDS + DEPART if a.departures else KINDS:
+    for kind in a.only.split(",") if a.only else KINDS:
         for asyn in (False, True):
-            if asyn and a.sync or not asyn and a.asynchronous or asyn and (kind.startswith("stages") or kind.startswith("pd") and not a.departures):
+            if asyn and a.sync or not asyn and a.asynchronous or asyn and (kind.startswith("stages") or kind in DEPART and not a.departures):
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"
