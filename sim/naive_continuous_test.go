@@ -47,6 +47,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	all := true
 	if !preempted && n.loads {
 		budget, all = n.joinLoaded(in, p, budget, resumed == 0)
+		chunks = len(in.running) - len(decodes(in.running))
 	}
 	for !preempted && all && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
 		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, resumed == 0)
