@@ -50,6 +50,7 @@ func TestPlansStartEachSubAgentOnce(t *testing.T) {
 						history[next] = history[0]
 					}
 					from, to := q.ends[next-1], q.ends[next]
+					require.Less(t, from, to, "a sub-agent has a turn, whatever the model takes")
 					for at := from; at < to; at++ {
 						w := &q.turns[at]
 						require.Zero(t, w.starts, "sub-agents have none of their own")

@@ -36,6 +36,8 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 			`t.csv:1: columns "a,b,c" are of no known trace; accepted, each column once: arrival_s,input_tokens,output_tokens`},
 		{"no header", "0.5,10,10\n", `t.csv:1: columns "0.5,10,10" are of no known trace`},
 		{"column twice", "arrival_s,input_tokens,input_tokens,output_tokens\n1,2,3,4\n", "are of no known trace"},
+		{"optional column twice", "arrival_s,input_tokens,output_tokens,max_output_tokens,max_output_tokens\n1,2,3,4,4\n",
+			"t.csv:1: "},
 		{"broken header", "\"arrival_s,input_tokens\n", "t.csv:1: "},
 		{"lengths only", "input_tokens,output_tokens\n1,2\n", "t.csv:1: there are no arrival times"},
 		{"word", head + "1,ten,10\n",
