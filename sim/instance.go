@@ -256,6 +256,9 @@ func (in *Instance) fill(now Time) (limit int) {
 	if in.unseen() && in.endUnseen() {
 		limit = 1
 	}
+	if len(in.transfers.awaiting) > 0 && in.loadsAhead() {
+		in.loadAhead(w)
+	}
 	return limit
 }
 
@@ -301,6 +304,9 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	if in.pool.AsyncScheduling && (in.anyAdmissible() || in.unseenLoads()) {
 		n = 1 // the scheduler sees them at the end of it
 	}
+	if len(in.transfers.awaiting) > 0 && in.loadsAhead() { // the last step of a request leaves more to the one after it
+		n = min(n, max(1, set.StepsToChange()-1))
+	}
 	free := in.cache.Free()
 	if in.pool.retractor != nil { // a step whose successor may lack blocks is one of its own
 		free -= in.nextBlocksMax()
@@ -326,7 +332,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		if w.demand > in.cache.Free() {
 			panic("sim: the scheduler composed a step that the cache cannot hold")
 		}
-		if len(t.awaiting) > 0 {
+		if len(t.awaiting) > 0 && !in.loadsAhead() {
 			in.allocateAwaiting(w)
 		}
 		switch {

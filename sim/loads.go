@@ -12,8 +12,10 @@ import (
 // ConnectorLoads is a Loader.
 
 // Loader is a Scheduler that admits what KV connectors have loaded by Work.Join, and says by Work.AllowLoads what may
-// be loaded.
-type Loader interface{ Loads() }
+// be loaded. LoadAhead says it of the next step: an engine that queues batches composes that while this one runs.
+type Loader interface {
+	LoadAhead(in *Instance, w *Work)
+}
 
 // loadRules is what Work.AllowLoads has said of the step that is being composed.
 type loadRules struct {
@@ -201,3 +203,65 @@ func (in *Instance) unload(slot int32) {
 		r.orderKey = in.pool.Order.Key(r)
 	}
 }
+
+// loadAhead begins loads while the step that has just been composed runs. If the engine knew all when it composed that,
+// it begins them with it, too.
+func (in *Instance) loadAhead(w *Work) {
+	if in.queue.visible == Forever || !in.computes() {
+		in.allocateAwaiting(w)
+	}
+	if in.computes() && len(in.transfers.awaiting) > 0 {
+		w.loads = loadRules{}
+		in.pool.Scheduler.(Loader).LoadAhead(in, w)
+		in.allocateAwaiting(w)
+	}
+}
+
+// loadsAhead reports whether loads begin while a step runs, with the next one.
+func (in *Instance) loadsAhead() bool { return in.pool.ConnectorLoads && in.pool.BatchQueue > 1 }
+
+// WantsNext returns how many tokens r, which runs, has to compute in the step after the one that has been composed, as
+// far as its engine can tell.
+func (in *Instance) WantsNext(r *Request) int32 {
+	decodes, ends := in.Continues(r)
+	switch {
+	case ends:
+		return 0
+	case !decodes:
+		return r.Pending() - r.chunk
+	case in.drafting.speculation != nil:
+		return 1 + in.drafting.tokens
+	}
+	return 1
+}
+
+// DecodesNext reports whether r, which runs, decodes in that step.
+func (in *Instance) DecodesNext(r *Request) bool {
+	decodes, _ := in.Continues(r)
+	return decodes
+}
+
+// BlocksNextOf returns the blocks that r takes for n tokens in that step.
+func (w *Work) BlocksNextOf(r *Request, n int32) int64 {
+	in := w.in
+	computed := in.computedAfter(r)
+	tokens, had := computed+n, max(in.cache.Blocks(computed), int64(r.blocks), int64(r.blocksMin))
+	if s := in.drafting.speculation; s != nil {
+		if r.state == decoding {
+			tokens += in.draftsOf(r)
+		}
+		tokens = min(tokens+s.LookAhead, in.pool.MaxModelLen)
+	}
+	return max(0, in.cache.Blocks(tokens)-had)
+}
+
+// LoadedNext returns the i-th request that has been loaded when the engine composes that step, or nil.
+func (in *Instance) LoadedNext(i int) *Request {
+	if i >= len(in.transfers.transferred) {
+		return nil
+	}
+	return &in.requests.at[in.transfers.transferred[i]]
+}
+
+// Find lets others reuse what has been loaded of r, which LoadedNext returned.
+func (w *Work) Find(r *Request) { w.in.cache.Publish(r.slot, r.prompt(), r.Computed) }

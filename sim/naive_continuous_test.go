@@ -61,7 +61,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		n.cover["steps that spend the budget"]++
 	}
 	if !preempted && all && budget > p.DraftSlots {
-		in.loading = naiveLoading{true, p}
+		in.loading = naiveLoading{allowed: true, policy: p}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type naiveLoading struct {
 	allowed bool
 	policy  *schedulers.Continuous
+	next    int64 // blocks that the next step takes
 }
 
 // sortLoaded sorts what has been loaded: by the order in which loads began, or by that of the queue.
@@ -116,7 +117,7 @@ func (n *naive) mayLoad(in *naiveInstance, r *naiveRequest, need, found int64) b
 		n.cover["loads that must wait for a step"]++
 		return false
 	}
-	p, room := in.loading.policy, in.free
+	p, room := in.loading.policy, in.free-in.loading.next
 	if in.runs() > 0 {
 		room -= p.WatermarkBlocks
 	}
@@ -144,4 +145,70 @@ func (n *naive) mayLoad(in *naiveInstance, r *naiveRequest, need, found int64) b
 		}
 	}
 	return need-found <= room
+}
+
+// loadAhead begins the loads of the step after the one that begins, which an engine that queues batches composes now.
+func (n *naive) loadAhead(in *naiveInstance) {
+	in.loading = n.nextLeaves(in, n.policy.(*schedulers.Continuous))
+	n.admitInbound(in)
+}
+
+// nextLeaves returns what the next step leaves to loads.
+func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoading {
+	if len(in.inbound) == 0 {
+		return naiveLoading{}
+	}
+	budget, blocks := p.MaxNumBatchedTokens, int64(0)
+	for _, r := range in.running {
+		want, decodes := n.nextOf(in, r)
+		if !decodes && want > 0 {
+			want = n.chunkOf(p, want, budget-p.DraftSlots)
+		}
+		want = min(want, budget-p.DraftSlots)
+		if want <= 0 {
+			continue
+		}
+		tokens := r.Computed + r.want + want
+		if n.speculation != nil {
+			tokens = min(tokens+n.speculation.LookAhead, n.maxLen)
+		}
+		blocks += max(0, n.needs(tokens)-r.blocks)
+		budget -= want + p.DraftSlots
+	}
+	if blocks > in.free {
+		n.cover["loads that wait for preemptions"]++
+		return naiveLoading{}
+	}
+	free := in.free
+	if in.runs() > 0 {
+		free -= p.WatermarkBlocks
+	}
+	for i, m := range in.arrived {
+		if budget <= p.DraftSlots || in.runs()+i >= p.MaxNumSeqs {
+			return naiveLoading{}
+		}
+		if in.pool != nil {
+			m.r.pages = m.pages
+			in.pool.cache(m.r, m.computed)
+			m.r.pages = nil
+		}
+		blocks += n.growsBy(in, m, p, 1, false)
+		if blocks > free {
+			return naiveLoading{}
+		}
+		budget -= 1 + p.DraftSlots
+	}
+	allowed := budget > p.DraftSlots && in.runs()+len(in.arrived) < p.MaxNumSeqs
+	return naiveLoading{allowed: allowed, policy: p, next: blocks}
+}
+
+// nextOf returns how many tokens r wants in the next step, as far as the engine can tell, and whether it decodes then.
+func (n *naive) nextOf(in *naiveInstance, r *naiveRequest) (want int32, decodes bool) {
+	switch last := r.Emitted+1 >= r.Limit(); {
+	case r.decoding && r.want > 0 && last, !r.decoding && r.want > 0 && r.want == r.Pending() && last:
+		return 0, false
+	case r.decoding, r.want > 0 && r.want == r.Pending():
+		return 1 + in.drafting, true
+	}
+	return r.Pending() - r.want, false
 }

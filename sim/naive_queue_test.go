@@ -76,3 +76,13 @@ func (n *naive) unknown(in *naiveInstance, r *naiveRequest) int32 {
 	}
 	return 0
 }
+
+// decodes returns those of a batch that decode.
+func decodes(batch []*naiveRequest) (list []*naiveRequest) {
+	for _, r := range batch {
+		if r.decoding {
+			list = append(list, r)
+		}
+	}
+	return list
+}

@@ -137,6 +137,11 @@ func (n *naive) plan(in *naiveInstance) {
 			r.want = 0
 		}
 		n.compose(in)
+		if !n.loads || !n.queues() {
+			n.admitInbound(in)
+		}
+	}
+	if n.loads && n.queues() && (in.everybody || !in.computes()) {
 		n.admitInbound(in)
 	}
 	if in.tree != nil {
@@ -207,7 +212,11 @@ func (n *naive) begin(team []*naiveInstance) {
 	for _, in := range team {
 		in.end, in.idle = end, idle
 		n.beginsOn(in)
+		computes := in.computes() // if only in vain
 		n.learn(in)
+		if computes && n.loads && n.queues() {
+			n.loadAhead(in)
+		}
 	}
 	if lead.life == "draining" && lead.served() {
 		n.down(lead)
@@ -385,14 +394,4 @@ func (n *naive) emit(r *naiveRequest, tokens int) {
 	if r.Emitted == r.Output {
 		n.done(r, "completed")
 	}
-}
-
-// decodes returns those of a batch that decode.
-func decodes(batch []*naiveRequest) (list []*naiveRequest) {
-	for _, r := range batch {
-		if r.decoding {
-			list = append(list, r)
-		}
-	}
-	return list
 }

@@ -82,8 +82,37 @@ func (p *Continuous) Counts() sim.Counts {
 	return 0
 }
 
-// Loads implements sim.Loader.
-func (p *Continuous) Loads() {}
+// LoadAhead implements sim.Loader.
+func (p *Continuous) LoadAhead(in *sim.Instance, w *sim.Work) {
+	budget, blocks := p.MaxNumBatchedTokens, int64(0)
+	for r := in.FirstAdmitted(); r != nil; r = in.AdmittedAfter(r) {
+		n := in.WantsNext(r)
+		if !in.DecodesNext(r) {
+			n = p.chunk(n, budget-p.DraftSlots)
+		}
+		n = min(n, budget-p.DraftSlots)
+		if n > 0 {
+			blocks += w.BlocksNextOf(r, n)
+			budget -= n + p.DraftSlots
+		}
+	}
+	if blocks > w.FreeBlocks() {
+		return // that step preempts
+	}
+	for i := 0; budget > p.DraftSlots && in.Running()+i < p.MaxNumSeqs; i++ {
+		r := in.LoadedNext(i)
+		if r == nil {
+			w.AllowLoads(p.leaves(in)+blocks, p.LoadsReserve, p.SchedulerReserveFullISL)
+			return
+		}
+		w.Find(r)
+		blocks += w.BlocksToJoin(r, 0, 1)
+		if blocks > w.FreeBlocks()-p.leaves(in) {
+			return
+		}
+		budget -= 1 + p.DraftSlots
+	}
+}
 
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {

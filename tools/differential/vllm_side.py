@@ -171,7 +171,7 @@ class Run:
         self.hasher = ku.get_request_block_hasher(c["block_size"], fast_hash, *([config(c).num_hash_lookahead_tokens] if config(c).num_hash_lookahead_tokens and not version.startswith("0.22") else [])) if c["prefix_caching"] else None
         self.todo = sorted(c["requests"], key=lambda r: (r["arrival"], r["id"]))
         self.by = {str(r["id"]): r for r in c["requests"]}
-        self.preempted, self.idle = [], False
+        self.preempted, self.idle, self.under_way = [], False, False
         self.connector = self.s.connector
         if self.connector:
             self.watch_loads()
@@ -218,8 +218,8 @@ class Run:
         return so
 
     def free(self):
-        """Blocks that a step leaves, before those that it allocates to loads."""
-        return self.s.kv_cache_manager.block_pool.get_num_free_blocks() + (self.loaded if self.connector and not self.c["async"] else 0)
+        """Blocks that a step leaves: before those that it allocates to loads, unless another one is under way."""
+        return self.s.kv_cache_manager.block_pool.get_num_free_blocks() + (self.loaded if self.connector and not self.under_way else 0)
 
     def watch_loads(self):
         """Counts the free blocks that loads take."""
@@ -309,6 +309,7 @@ class Run:
         while True:
             self.admit()
             if self.s.has_unfinished_requests():
+                self.under_way = any(x[2] for x in queue)
                 so = self.schedule()
                 ran = so.total_num_scheduled_tokens > 0
                 if ran:
