@@ -126,8 +126,21 @@ func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	case errors.As(err, &failure), results.err != nil, diskFailed(err):
 		status = exitFailure
 	}
-	fmt.Fprintf(errOut, "decodesim: %s\n", inputs.Escaped(strings.TrimSpace(message)))
+	fmt.Fprintf(errOut, "decodesim: %s\n", inputs.Escaped(shortened(strings.TrimSpace(message))))
 	return status
+}
+
+// messageMax bounds a message, in bytes. What it repeats of a file may be as long as that file.
+const messageMax = 16 << 10
+
+// shortened leaves out the middle of a long message, which begins with where the mistake is and ends with what is
+// expected.
+func shortened(message string) string {
+	if len(message) <= messageMax {
+		return message
+	}
+	first, last := message[:messageMax/2], message[len(message)-messageMax/2:]
+	return strings.ToValidUTF8(first, "") + " … " + strings.ToValidUTF8(last, "")
 }
 
 // watched is a writer that keeps the first error.

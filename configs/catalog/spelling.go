@@ -18,6 +18,9 @@ func ModelNamed(repository string) (name string, ok bool) {
 	name = strings.ToLower(repository[strings.LastIndex(repository, "/")+1:])
 	name = undashed.ReplaceAllString(strings.ReplaceAll(strings.TrimSpace(name), " ", "-"), "$1-$2")
 	have := ModelNames()
+	if len(name) > strict.TextMax {
+		return name, false
+	}
 	for {
 		if slices.Contains(have, name) {
 			return name, true

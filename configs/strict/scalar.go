@@ -41,12 +41,18 @@ func scalar(n *yaml.Node, path string, v reflect.Value) error {
 	panic("configs: no way to decode a " + v.Type().String())
 }
 
+// TextMax bounds a text, in bytes: a name, a path, a rule or a source. No path is longer on Linux (PATH_MAX, limits.h),
+// and what is looked up, compared with all names and repeated in messages takes a time by its length.
+const TextMax = 4096
+
 func text(n *yaml.Node, v reflect.Value) error {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
 		return fmt.Errorf("expected text, got %s", Describe(n))
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
 		return fmt.Errorf("expected text, got %s; quote it if it is meant", Describe(n))
+	case len(n.Value) > TextMax:
+		return fmt.Errorf("the text has %d bytes; expected at most %d", len(n.Value), TextMax)
 	case !inputs.Printable(n.Value):
 		return fmt.Errorf("%q has characters that do not print or that turn its direction; expected text without them",
 			n.Value)

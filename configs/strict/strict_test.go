@@ -1,9 +1,13 @@
 package strict
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -133,4 +137,28 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"?`,
 		UnknownName("gpu", "h1000-sxm", []string{"h100-sxm", "l4"}))
 	require.Equal(t, `gpu "abacus" not found; valid names: "l4"`, UnknownName("gpu", "abacus", []string{"l4"}))
+}
+
+// TestALongNameIsNearNone, and is compared with none: a distance takes as many steps as the product of two lengths.
+func TestALongNameIsNearNone(t *testing.T) {
+	have := make([]string, 1000)
+	for i := range have {
+		have[i] = fmt.Sprintf("a-name-of-ordinary-length-%d", i)
+	}
+	long := strings.Repeat("x", 4<<20)
+	began := time.Now()
+	assert.Empty(t, Suggest(long, have))
+	assert.Empty(t, Nearest(long, have))
+	assert.Less(t, time.Since(began), 10*time.Second)
+	assert.Equal(t, "ä-näme", Suggest("ä-nämé", []string{"name", "ä-näme"}))
+}
+
+func TestATextHasALimit(t *testing.T) {
+	var x struct {
+		Name string `yaml:"name"`
+	}
+	_, err := Decode("x.yaml", []byte("name: "+strings.Repeat("x", TextMax)), &x)
+	require.NoError(t, err)
+	_, err = Decode("x.yaml", []byte("name: "+strings.Repeat("x", TextMax+1)), &x)
+	require.ErrorContains(t, err, "x.yaml:1:1: name: the text has 4097 bytes; expected at most 4096")
 }

@@ -6,13 +6,19 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Suggest returns the name nearest to got, or "" if none is near enough to be a slip of the finger.
 func Suggest(got string, have []string) string {
 	best, bestDistance := "", 1+max(1, len(got)/3)
+	got = strings.ToLower(got)
+	length := utf8.RuneCountInString(got)
 	for _, name := range have {
-		if d := editDistance(strings.ToLower(got), strings.ToLower(name)); d < bestDistance {
+		if other := utf8.RuneCountInString(name); max(length-other, other-length) >= bestDistance {
+			continue // so many characters more or less are as many mistakes at least
+		}
+		if d := editDistance(got, strings.ToLower(name)); d < bestDistance {
 			best, bestDistance = name, d
 		}
 	}
@@ -94,7 +100,11 @@ func Nearest(got string, have []string) string {
 	best, bestShared, bestDistance := "", max(3, (len(got)+2)/3)-1, 0
 	for _, name := range have {
 		low := strings.ToLower(name)
-		shared, distance := sharedPrefix(got, low), editDistance(got, low)
+		shared := sharedPrefix(got, low)
+		if shared < bestShared || best == "" && shared == bestShared {
+			continue
+		}
+		distance := editDistance(got, low)
 		if shared > bestShared || shared == bestShared && best != "" && distance <= bestDistance {
 			best, bestShared, bestDistance = name, shared, distance
 		}
