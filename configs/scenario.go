@@ -72,7 +72,8 @@ type Pool struct {
 	Engine                  string  `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
 	catalog.EngineArguments `yaml:",inline"`
 
-	KVTiers *KVTiers `yaml:"kv_tiers,omitempty" doc:"stores of cached prefixes below host memory; null: none"`
+	NetworkReserved float64  `yaml:"network_reserved,omitempty" bound:"(0,0.99]" doc:"share of each network adapter, both ways, that collectives between hosts keep from KV transfers and tiers; null: none"`
+	KVTiers         *KVTiers `yaml:"kv_tiers,omitempty" doc:"stores of cached prefixes below host memory; null: none"`
 
 	Efficiency     EfficiencyRef `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
 	ColdStartS     float64       `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica that is started is up, beside loading: compiling, warming caches; null: at once"`

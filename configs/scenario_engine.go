@@ -137,6 +137,7 @@ type KVTiers struct {
 type NVMeTier struct {
 	SizeGiB  float64 `yaml:"size_gib" required:"size_gib and read_bps" bound:"(0,1e9]" unit:"GiB" doc:"GiB of each replica"`
 	ReadBps  float64 `yaml:"read_bps" required:"size_gib and read_bps" bound:"(0,1e15]" doc:"bytes/s that they read, all drives of a replica together"`
+	WriteBps float64 `yaml:"write_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s that they write, all drives of a replica together; null: writing takes no time"`
 	LatencyS float64 `yaml:"latency_s,omitempty" bound:"[0,3600]" doc:"seconds before the first byte; null: 0"`
 }
 
@@ -144,6 +145,7 @@ type NVMeTier struct {
 type ClusterTier struct {
 	SizeGiB        float64 `yaml:"size_gib" required:"size_gib and read_bps" bound:"(0,1e9]" unit:"GiB" doc:"GiB of the store, for all replicas"`
 	ReadBps        float64 `yaml:"read_bps" required:"size_gib and read_bps" bound:"(0,1e15]" doc:"bytes/s that it sends, to all replicas together"`
+	WriteBps       float64 `yaml:"write_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s that it takes, from all replicas together, over link; null: writing takes no time and no network"`
 	LatencyS       float64 `yaml:"latency_s" bound:"[0,3600]" doc:"seconds before the first byte; by default what was measured of KV transfers"`
 	Link           string  `yaml:"link" oneof:"links" doc:"of each GPU to it, shared with KV transfers: nic (that of the catalog) nic-100g nic-200g nic-400g nic-800g"`
 	LinkEfficiency float64 `yaml:"link_efficiency" bound:"(0,1]" doc:"share of the link's bandwidth that is achieved; by default what was measured of KV transfers"`
@@ -167,6 +169,10 @@ func defaultTiers() *KVTiers {
 // checkTiers refuses tiers below nothing, and where no prompt is read.
 func (p *Pool) checkTiers(c *checker, path string) {
 	t, at := p.KVTiers, path+".kv_tiers"
+	if p.NetworkReserved > 0 && p.Role == RoleServe && (t == nil || t.Cluster == nil) {
+		c.fail(path+".network_reserved", "keeps the network from nothing: this pool has neither KV transfers nor "+
+			"kv_tiers.cluster; accepted: null")
+	}
 	switch {
 	case t == nil:
 	case !p.Prefills():

@@ -69,9 +69,10 @@ type control struct {
 	controlAt  Time
 	arrivals   arrivalObserver
 	cancelled  func() bool
-	halted     bool // it has said yes
-	pause      Time // past it there is more than events: the horizon, an observer or a controller
-	present    Time // of a live run, which is advanced no further; Forever: the run goes on to its end
+	halted     bool      // it has said yes
+	pause      Time      // past it there is more than events: the horizon, an observer or a controller
+	failing    *Instance // that fails at this moment; nil: none
+	present    Time      // of a live run, which is advanced no further; Forever: the run goes on to its end
 }
 
 // arrivalObserver is called before some of the arrivals.
@@ -218,6 +219,8 @@ func (c *Cluster) advance() {
 		case c.arrival == t:
 			c.now = t
 			c.deliver()
+		case transfers == t && c.onlyWrites():
+			c.stopAllWrites()
 		case transfers == t:
 			c.now = t
 			c.advanceTransfers()

@@ -250,6 +250,7 @@ func (in *Instance) freeBlocks() {
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead),
 			false)
+		in.write()
 	}
 	in.freed = in.freed[:0]
 }

@@ -143,7 +143,12 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 		return
 	}
 	c.totals.InstancesFailed++
+	c.failing = in
 	lost := c.takeRequests(in)
+	c.failing = nil
+	for _, rank := range in.parts {
+		c.stopWrites(rank)
+	}
 	in.life = down
 	in.pool.list()
 	in.pool.up += c.now.Sub(in.since)

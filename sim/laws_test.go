@@ -52,7 +52,8 @@ var covered = map[string]int{
 	"stopped by the reserve": 20, "rows that have ended": 1000, "padding": 200,
 	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 15, "swapped in with drafts": 20,
 	"mixed steps with drafts": 20, "prompts without a chunk": 100,
-	"fetches": 25, "loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
+	"fetches": 25, "writes": 25, "writes that share a port": 10, "flows beside a reservation": 10,
+	"loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"steps with adapters": 1000, "passed over for their adapters": 500, "adapters replaced": 100,
 	"adapters lost from host memory": 20, "drafts with adapters": 100,
 	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
@@ -258,8 +259,8 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 		require.Equal(t, n.below, pool.CachedBelow, "%s: cached tokens that host memory had", variant)
 	}
 	for i := range pool.Tiers {
-		require.Equal(t, sim.TierTotals{Fetched: n.fetchedTokens[i], Cached: n.fromTier[i]}, pool.Tiers[i],
-			"%s: tokens from tier %d", variant, i)
+		require.Equal(t, sim.TierTotals{Fetched: n.fetchedTokens[i], Written: n.writtenTokens[i], Cached: n.fromTier[i]},
+			pool.Tiers[i], "%s: tokens from and to tier %d", variant, i)
 	}
 	require.Equal(t, int64(n.cover["tokens computed rather than fetched"]), pool.Recomputed, "%s: not fetched", variant)
 	require.Equal(t, n.peak, pool.KVPeak, "%s: the most blocks in use", variant)

@@ -177,6 +177,9 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 	for _, r := range lost {
 		n.sever(in, r)
 	}
+	for _, rank := range in.team {
+		rank.stopWrites()
+	}
 	for _, r := range lost {
 		n.lose(r, retry)
 	}

@@ -43,8 +43,14 @@ func (f *naiveFleet) turn(m *naiveMove) {
 		m.flowing, m.rate = true, 0
 		m.since, m.begin = f.now, sim.Forever
 		f.share()
+		if slices.ContainsFunc(ports(m), func(p naivePort) bool { return f.reservedOf(p) > 0 }) {
+			f.cover["flows beside a reservation"]++
+		}
 		if m.rate < whole {
 			f.cover["flows that share a port"]++
+			if m.write {
+				f.cover["writes that share a port"]++
+			}
 		}
 		return
 	}
@@ -52,6 +58,8 @@ func (f *naiveFleet) turn(m *naiveMove) {
 	switch {
 	case m.fetch:
 		f.fetched(m)
+	case m.write:
+		f.moves = remove(f.moves, m)
 	case m.last:
 		f.land(m)
 	case m.read:
@@ -80,22 +88,51 @@ const lastPort = 1 << 20
 type naivePort struct {
 	what string
 	of   int
+	tier int  // of several behind those of instances
+	in   bool // what is written to it
 }
 
 // passes returns which share of which ports a flow takes that is alone, of whole.
 func (m *naiveMove) passes() map[naivePort]uint64 {
-	if m.fetch {
-		t, source := m.to.of.tiers[m.tier], naivePort{"drive", lastPort + m.to.number()}
-		if t.Shared {
-			source = naivePort{"store", lastPort + slices.Index(m.to.of.pools, m.to.of)}
-		}
-		takes := map[naivePort]uint64{source: t.Share}
+	switch {
+	case m.fetch:
+		t := m.to.of.tiers[m.tier]
+		takes := map[naivePort]uint64{m.to.storePort(m.tier, false): t.Share}
 		if t.ReceivingShare > 0 {
-			takes[naivePort{"into", m.to.number()}] = t.ReceivingShare
+			takes[m.to.port("into")] = t.ReceivingShare
+		}
+		return takes
+	case m.write:
+		t := m.from.of.tiers[m.tier]
+		takes := map[naivePort]uint64{m.from.storePort(m.tier, true): t.WriteShare}
+		if t.SendingShare > 0 {
+			takes[m.from.port("out")] = t.SendingShare
 		}
 		return takes
 	}
-	return map[naivePort]uint64{{"out", m.from.number()}: whole, {"into", m.to.number()}: whole}
+	return map[naivePort]uint64{m.from.port("out"): whole, m.to.port("into"): whole}
+}
+
+// port returns a port of an instance.
+func (in *naiveInstance) port(what string) naivePort { return naivePort{what: what, of: in.number()} }
+
+// reservedOf returns how much of the ports of an instance is kept from flows.
+func (f *naiveFleet) reservedOf(p naivePort) uint64 {
+	for _, in := range f.insts {
+		if p == in.port("out") || p == in.port("into") {
+			return in.of.reserved
+		}
+	}
+	return 0
+}
+
+// storePort returns the port of a tier of an instance, to read or to write.
+func (in *naiveInstance) storePort(tier int, write bool) naivePort {
+	p := naivePort{"drive", lastPort + in.number(), tier, write}
+	if in.of.tiers[tier].Shared {
+		p.what, p.of = "store", lastPort+slices.Index(in.of.pools, in.of)
+	}
+	return p
 }
 
 // number returns the number of an instance; ranks are numbered after all replicas.
@@ -123,7 +160,7 @@ func (f *naiveFleet) share() {
 		if m.flowing {
 			rates[m] = whole
 			for port := range m.passes() {
-				rest[port] = whole
+				rest[port] = whole - f.reservedOf(port)
 			}
 		}
 	}
@@ -161,7 +198,13 @@ func narrowest(open map[*naiveMove]uint64, rest map[naivePort]uint64) (narrow na
 	}
 	level = whole
 	ports := slices.SortedFunc(maps.Keys(weights), func(a, b naivePort) int {
-		return cmp.Or(cmp.Compare(a.of, b.of), -cmp.Compare(a.what, b.what)) // as they are numbered
+		number := func(p naivePort) int { // of ports behind one another
+			if p.in {
+				return 2*p.tier + 1
+			}
+			return 2 * p.tier
+		}
+		return cmp.Or(cmp.Compare(a.of, b.of), -cmp.Compare(a.what, b.what), cmp.Compare(number(a), number(b)))
 	})
 	for _, port := range ports {
 		if x := max(1, rest[port]*whole/weights[port]); x < level {

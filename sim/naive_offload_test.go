@@ -14,6 +14,7 @@ type hostStore struct {
 	cached []hostBlocks // the least recently used node first
 	lost   int          // blocks
 	spills *hostStore   // that gets what makes room here; nil: none does
+	added  int32        // blocks that have come and of which no write was begun
 }
 
 // hostBlocks are the first of the blocks whose last token is of a node.
@@ -44,12 +45,16 @@ func (h *hostStore) put(node int32, allocated int) {
 		if len(b.blocks) == 0 {
 			continue
 		}
+		had := 0
 		if i := h.place(node); i >= 0 {
-			if old := h.cached[i]; len(old.blocks) > len(b.blocks) {
+			old := h.cached[i]
+			had = len(old.blocks)
+			if had > len(b.blocks) {
 				b = old
 			}
 			h.cached = slices.Delete(h.cached, i, i+1)
 		}
+		h.added += int32(len(b.blocks) - had)
 		h.cached = append(h.cached, b)
 	}
 	spilled := int32(0)

@@ -24,6 +24,7 @@ type naive struct {
 	prompted                int64        // tokens of prompts that entered a batch here first
 	cached                  int64        // of them, cached
 	fetchedTokens, fromTier [2]int64     // by tier: fetched, and of them found by an admission in host memory
+	writtenTokens           [2]int64     // by tier
 	below                   int64        // tokens that first admissions found in host memory
 	shared                  []*hostStore // by tier: what instances share; nil: each has its own
 	peak                    int64        // the most blocks in use at once

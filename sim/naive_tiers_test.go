@@ -45,6 +45,35 @@ func (in *naiveInstance) storeFrom(r *naiveRequest) {
 			s.keep(r)
 		}
 	}
+	in.writes()
+}
+
+// writes begins to write what tiers have got.
+func (in *naiveInstance) writes() {
+	n := in.of
+	for i, t := range n.tiers {
+		tokens := in.below[i].added * n.blockSize
+		in.below[i].added = 0
+		if tokens == 0 || t.WriteShare == 0 {
+			continue
+		}
+		n.writtenTokens[i] += int64(tokens)
+		n.moves = append(n.moves, &naiveMove{number: n.moved, from: in, write: true, tier: i,
+			begin: n.now.Add(t.Write.Latency), left: wholeWork(t.Write, tokens)})
+		n.moved++
+		n.cover["writes"]++
+	}
+}
+
+// stopWrites ends what an instance that has failed was writing.
+func (in *naiveInstance) stopWrites() {
+	for _, m := range slices.Clone(in.of.moves) {
+		if m.write && m.from == in {
+			in.of.stop(m)
+			in.of.moves = remove(in.of.moves, m)
+			in.of.cover["writes that a failure ends"]++
+		}
+	}
 }
 
 // naiveFetch is what a request fetches, tier by tier.
@@ -101,7 +130,12 @@ func (n *naive) choose(in *naiveInstance, r *naiveRequest, f *naiveFetch) {
 			}
 		}
 		link := n.tiers[i].Link
-		takes := link.Latency + (wholeWork(link, (f.ends[i]-from)*n.blockSize))*sim.Duration(1+beside)
+		rate := uint64(whole)
+		for p, weight := range m.passes() {
+			rate = min(rate, max(1, (whole-n.reservedOf(p))*whole/weight))
+		}
+		single := exactly(wholeWork(link, (f.ends[i]-from)*n.blockSize), whole, rate, rate-1)
+		takes := link.Latency + single*sim.Duration(1+beside)
 		if takes+n.priceOne(r, f.ends[i], f.ends[i]-from) < n.priceOne(r, from, 0) {
 			n.cover["fetches that are worth it"]++
 			return
@@ -149,6 +183,7 @@ func (f *naiveFleet) fetched(m *naiveMove) {
 	f.moves = remove(f.moves, m)
 	n.fetchedTokens[m.tier] += int64((g.ends[m.tier] - g.from(m.tier)) * n.blockSize)
 	in.store.put(r.path(), int(g.ends[m.tier]))
+	in.writes()
 	if g.ends[len(g.ends)-1] > g.ends[m.tier] {
 		f.cover["fetches from one tier after another"]++
 		n.fetchTier(r, m.tier+1)
@@ -214,4 +249,19 @@ func (sc *scenario) drawTiers(seed int64) {
 			ReceivingShare: share(0, sim.FullPort, 1+uint64(rnd.IntN(sim.FullPort)))})
 	}
 	sc.writeBack, sc.fetchOrRecompute = rnd.IntN(3) == 0, rnd.IntN(3) == 0
+	sc.drawWrites(seed)
+}
+
+// drawWrites lets writing to most tiers take time, and collectives keep some of the network.
+func (sc *scenario) drawWrites(seed int64) {
+	rnd := rand.New(rand.NewPCG(uint64(seed), 8))
+	us := func(v ...int64) sim.Duration { return sim.Duration(v[rnd.IntN(len(v))]) * sim.Microsecond }
+	share := func(v ...uint64) uint64 { return v[rnd.IntN(len(v))] }
+	for i := range sc.tiers {
+		t := &sc.tiers[i]
+		t.Write = sim.Link{Latency: us(0, 3, 500_000), Fixed: us(0, 0, 13), Token: us(0, 1, 33, 1000)}
+		t.WriteShare = share(0, sim.FullPort, sim.FullPort/3, 1+uint64(rnd.IntN(sim.FullPort)))
+		t.SendingShare = share(0, sim.FullPort, 1+uint64(rnd.IntN(sim.FullPort)))
+	}
+	sc.reserved = share(0, 0, sim.FullPort/3, sim.FullPort-1-uint64(rnd.IntN(sim.FullPort/2)))
 }

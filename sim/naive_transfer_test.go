@@ -35,6 +35,7 @@ type naiveMove struct {
 	noticed bool // it had arrived when a step began
 	load    int  // its place in the order in which loads began
 	fetch   bool // from a tier of the destination
+	write   bool // to a tier of the source, for no request
 	tier    int
 }
 

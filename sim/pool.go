@@ -51,6 +51,7 @@ type PoolSpec struct {
 	SwapBlocks       int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks    int64        // host memory for what the prefix cache evicts, in blocks
 	Tiers            []Tier       // below that, the nearest first, at most two
+	NetworkReserved  uint64       // of what an instance sends and receives, kept from transfers, of FullPort; below it
 	WriteBack        bool         // a tier gets what the one above has no room for; false: whatever leaves a batch
 	FetchOrRecompute bool         // what takes longer to fetch from a tier is computed; false: it is fetched
 	FirstTokenDue    Duration     // after arrival: later first tokens are counted, for controllers; 0: none is
@@ -87,6 +88,8 @@ type poolState struct {
 
 	stores [kv.TiersMax]*kv.Store // that its instances share; nil: each has its own
 	ports  [kv.TiersMax]int32     // with which those send
+	// with which they receive
+	writePorts [kv.TiersMax]int32
 
 	loaded  int64    // blocks that came from host memory, in instances that are down
 	evicted int64    // blocks of content, in instances that are down
@@ -312,6 +315,7 @@ type PoolTotals struct {
 // TierTotals is what came from a tier over a run, in tokens.
 type TierTotals struct {
 	Fetched int64 // to host memory
+	Written int64 // to it, where that takes time
 	Cached  int64 // of PoolTotals.CachedBelow
 }
 

@@ -49,6 +49,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 			in.cache.Publish(slot, r.prompt(), cached)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)
+		in.write()
 	}
 	in.requeue(r, how == Retract && in.Queued() > 0)
 }
@@ -131,6 +132,7 @@ func (in *Instance) release(r *Request, blocks int64, computed int32, retain boo
 		in.cache.Release(blocks)
 	} else {
 		in.cache.ReleaseSequence(r.slot, r.prompt(), blocks, computed, retain)
+		in.write()
 	}
 }
 

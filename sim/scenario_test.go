@@ -38,6 +38,7 @@ type scenario struct {
 	offload                     int64      // host memory for what the cache has no room for
 	tiers                       []sim.Tier // below that
 	writeBack, fetchOrRecompute bool
+	reserved                    uint64 // of the ports of an instance
 	classes                     int
 	reasons                     bool // outputs begin with tokens that are hidden
 	model                       sim.StepModel
@@ -371,6 +372,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	if sc.queues() {
 		p.BatchQueue = 2
 	}
+	p.NetworkReserved = sc.reserved
 	p.UnnamedFirst, p.Drafter = sc.unnamedFirst(), sc.drafter()
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix

@@ -21,6 +21,11 @@ type Tier struct {
 	Link   Link  // what it takes to fetch from it alone: its Windowed tokens and Layers do not count
 	// of what it sends, and of what an instance receives from others, that a fetch takes alone, of FullPort
 	Share, ReceivingShare uint64
+
+	// What it takes to write to it alone, and of what it receives and an instance sends to others, the shares that this
+	// takes. Without WriteShare writing takes no time and no port.
+	Write                    Link
+	WriteShare, SendingShare uint64
 }
 
 // FullPort is all that a port has to give.
@@ -29,6 +34,7 @@ const FullPort = transfer.One
 // tiers is what an instance has below host memory.
 type tiers struct {
 	through  [kv.TiersMax][2]transfer.Use // ports that fetches pass
+	writes   [kv.TiersMax][2]transfer.Use // and that what is written passes
 	fetching int                          // requests
 	shapes   []Shape                      // scratch
 	price    Segment                      // scratch
@@ -37,19 +43,26 @@ type tiers struct {
 // tierTally counts what came from tiers.
 type tierTally struct {
 	fetched    [kv.TiersMax]int64 // blocks
+	written    [kv.TiersMax]int64 // blocks, to tiers where writing takes time
 	loaded     [kv.TiersMax]int64 // of them, those that the next admission found in host memory
 	copied     int64              // blocks that first admissions found there
 	recomputed int64              // blocks that would have taken longer to fetch than to compute
 }
 
 func (p *PoolSpec) validateTiers() error {
+	if p.NetworkReserved >= FullPort {
+		return fmt.Errorf("sim: pool %q reserves %d of its ports, must be less than %d", p.Name, p.NetworkReserved,
+			uint64(FullPort))
+	}
 	if len(p.Tiers) > 0 && (len(p.Tiers) > kv.TiersMax || p.OffloadBlocks == 0) {
 		return fmt.Errorf("sim: pool %q has %d tiers, must have at most %d, below OffloadBlocks of host memory", p.Name,
 			len(p.Tiers), kv.TiersMax)
 	}
 	for _, t := range p.Tiers {
 		if t.Blocks < 1 || t.Link.Latency < 0 || t.Link.Fixed < 0 || t.Link.Token < 0 || t.Link.Token > Second ||
-			t.Share < 1 || t.Share > FullPort || t.ReceivingShare > FullPort {
+			t.Share < 1 || t.Share > FullPort || t.ReceivingShare > FullPort ||
+			t.Write.Latency < 0 || t.Write.Fixed < 0 || t.Write.Token < 0 || t.Write.Token > Second ||
+			t.WriteShare > FullPort || t.SendingShare > FullPort {
 			return fmt.Errorf("sim: pool %q: tier %q needs blocks, a link without negative times and shares of ports: %+v",
 				p.Name, t.Name, t)
 		}
@@ -62,19 +75,26 @@ func (p *Pool) addTiers(c *Cluster) {
 	for i := range p.Tiers {
 		if t := &p.Tiers[i]; t.Shared {
 			p.stores[i], p.ports[i] = kv.NewStore(t.Blocks), c.links.AddPort()
+			p.writePorts[i] = c.links.AddPort()
 		}
 	}
 }
 
 // connect gives in the ports that its fetches pass.
 func (in *Instance) connect() {
-	p := in.pool
+	p, links := in.pool, &in.cluster.links
+	if p.NetworkReserved > 0 && links.Between(in.ID) {
+		links.Reserve(transfer.Sending(in.ID), p.NetworkReserved)
+		links.Reserve(transfer.Receiving(in.ID), p.NetworkReserved)
+	}
 	for i := range p.Tiers {
 		t := &p.Tiers[i]
-		port := p.ports[i]
+		port, write := p.ports[i], p.writePorts[i]
 		if !t.Shared {
-			port = in.cluster.links.AddPort()
+			port, write = links.AddPort(), links.AddPort()
 		}
+		in.tiers.writes[i] = [2]transfer.Use{{Port: write, Weight: t.WriteShare},
+			{Port: transfer.Sending(in.ID), Weight: t.SendingShare}}
 		in.tiers.through[i] = [2]transfer.Use{{Port: port, Weight: t.Share},
 			{Port: transfer.Receiving(in.ID), Weight: t.ReceivingShare}}
 	}
@@ -141,6 +161,7 @@ func (c *Cluster) completeFetch(i int32) {
 	r.fetch = 0
 	in.tally.fetched[tier] += int64(r.below.Blocks(tier))
 	in.cache.Fetched(r.prompt(), r.below.Ends[tier])
+	in.write()
 	if r.below.End() > r.below.Ends[tier] {
 		in.fetchNext(c.now, slot, tier+1)
 		return
@@ -149,6 +170,62 @@ func (c *Cluster) completeFetch(i int32) {
 	in.tiers.fetching--
 	in.forget(slot)
 	in.joinQueue(c.now, &q)
+}
+
+// write begins to write what tiers have got since it was called last. It can be read at once: what is written in a
+// moment is asked for after more than that.
+func (in *Instance) write() {
+	if len(in.pool.Tiers) == 0 {
+		return
+	}
+	if in.line != nil { // a microbatch, whose replica has the ports
+		in = in.replica
+	}
+	links := &in.cluster.links
+	for i := range in.pool.Tiers {
+		t := &in.pool.Tiers[i]
+		if t.WriteShare == 0 {
+			continue
+		}
+		blocks := in.cache.Added(i)
+		if blocks == 0 || in.replica == in.cluster.failing {
+			continue
+		}
+		in.tally.written[i] += blocks
+		k := links.Add(t.Write, false, false)
+		w := links.Transfer(k)
+		w.Write, w.Through = true, in.tiers.writes[i]
+		w.Tokens, w.Tier = int32(blocks)*in.cache.BlockSize(), int8(i)
+		w.From.Instance = in.ID
+		links.Start(k, in.cluster.now.Add(t.Write.Latency), t.Write.Work(w.Tokens))
+	}
+}
+
+// onlyWrites reports whether nothing is under way but what is written to tiers, and nothing is to come: a run ends
+// with its last request.
+func (c *Cluster) onlyWrites() bool {
+	t, _ := c.ends.Min()
+	return t == Forever && c.settled()
+}
+
+// stopAllWrites ends what is written.
+func (c *Cluster) stopAllWrites() {
+	for i := int32(1); i < c.links.Len(); i++ {
+		if c.links.Transfer(i).Write {
+			c.links.Stop(i, c.now)
+			c.links.Remove(i)
+		}
+	}
+}
+
+// stopWrites ends what in, which has failed, was writing.
+func (c *Cluster) stopWrites(in *Instance) {
+	for i := int32(1); i < c.links.Len(); i++ {
+		if t := c.links.Transfer(i); t.Write && t.From.Instance == in.ID {
+			c.links.Stop(i, c.now)
+			c.links.Remove(i)
+		}
+	}
 }
 
 // stopFetch ends the fetch of r, which is not to come any more.
@@ -196,7 +273,8 @@ func (in *Instance) preferComputing(r *Request) {
 		}
 		t, through := &in.pool.Tiers[i], in.tiers.through[i]
 		beside := Duration(1 + in.cluster.links.Beside(through))
-		fetch := t.Link.Latency + t.Link.Work(n*in.cache.BlockSize())*beside
+		single := transfer.Takes(t.Link.Work(n*in.cache.BlockSize()), in.cluster.links.Single(through))
+		fetch := t.Link.Latency + single*beside
 		from := b.Ends[i] - n
 		if fetch+in.stepOf(r, b.Ends[i], n) < in.stepOf(r, from, 0) {
 			return
@@ -225,6 +303,7 @@ func (t *PoolTotals) addTiers(in *Instance) {
 	t.Recomputed += in.tally.recomputed * size
 	for i := range t.Tiers {
 		t.Tiers[i].Fetched += in.tally.fetched[i] * size
+		t.Tiers[i].Written += in.tally.written[i] * size
 	}
 	for _, lane := range in.batches() {
 		t.CachedBelow += lane.tally.copied * size

@@ -135,3 +135,46 @@ func TestAFetchThatIsCancelledLeavesNothing(t *testing.T) {
 	require.Zero(t, cl.PoolTotals(0).Tiers[0].Fetched)
 	require.NoError(t, sim.CheckCaches(cl))
 }
+
+// TestWritesAreTalliedAndEndWithTheRun: what is written counts, and no run waits for it.
+func TestWritesAreTalliedAndEndWithTheRun(t *testing.T) {
+	tier := nvme()
+	tier.Write, tier.WriteShare = sim.Link{Latency: sim.Second, Token: sim.Second}, sim.FullPort
+	sc := tiered(tier)
+	j := newJournal()
+	cl := run(t, sc.config(j))
+	require.Equal(t, int64(64), cl.PoolTotals(0).Tiers[0].Written, "two prompts of two whole blocks")
+	require.Equal(t, sim.Time(32*sim.Second), cl.Now(), "the last token, not the last byte that is written")
+}
+
+// TestWritesShareTheNetworkWithTransfers: a cache of 32 tokens takes 32 s to the next pool, and as long to a store once
+// it has come there. 10 s later the next cache leaves by the same port: for 44 s both have half of it, in which the
+// other 22 s are written, and 10 s are left. A store that is reached otherwise slows no transfer, and where half of the
+// port is reserved a cache alone takes twice as long.
+func TestWritesShareTheNetworkWithTransfers(t *testing.T) {
+	for _, test := range []struct {
+		name              string
+		at                sim.Time // seconds
+		sending, reserved uint64
+		first, second     sim.Duration
+	}{
+		{"shared", 42, sim.FullPort, 0, 32, 54},
+		{"another way", 42, 0, 0, 32, 32},
+		{"reserved", 200, 0, sim.FullPort / 2, 64, 64},
+	} {
+		second := test.at * sim.Time(sim.Second)
+		sc := handing(sim.Stage{Link: sim.Link{Token: sim.Second, Layers: 1}}, sim.Request{Prompt: 32, Output: 2},
+			sim.Request{Prompt: 32, Output: 2, Arrival: second})
+		sc.tree = new(sim.Contents)
+		for i := range sc.requests {
+			sc.requests[i].Content = sc.tree.Add(0, 32)
+		}
+		tier := nvme()
+		tier.Write, tier.WriteShare, tier.SendingShare = sim.Link{Token: sim.Second}, sim.FullPort, test.sending
+		sc.offload, sc.tiers, sc.reserved = 10, []sim.Tier{tier}, test.reserved
+		j, _ := play(t, sc, test.name)
+		read := sim.Duration(promptTime)
+		require.Equal(t, sim.Time(0).Add(read+test.first*sim.Second), j.moved[0][1], test.name)
+		require.InDelta(t, second.Add(read+test.second*sim.Second).Seconds(), j.moved[1][1].Seconds(), 1e-9, test.name)
+	}
+}

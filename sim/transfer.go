@@ -216,10 +216,10 @@ func (in *Instance) receive(slot int32, q Request) {
 // advanceTransfers handles the link event that is due: a transfer begins to flow, or a part of it has ended.
 func (c *Cluster) advanceTransfers() {
 	i, ended := c.links.Advance(c.now)
-	if !ended {
-		return
-	}
 	switch t := c.links.Transfer(i); {
+	case !ended:
+	case t.Write:
+		c.links.Remove(i)
 	case t.Fetch:
 		c.completeFetch(i)
 	case !t.Begun || t.Sent:

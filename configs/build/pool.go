@@ -1,6 +1,7 @@
 package build
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -43,6 +44,7 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		return nil, err
 	}
 	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)/ranks
+	pool.NetworkReserved = uint64(math.Round(float64(p.NetworkReserved * sim.FullPort)))
 	if err := r.tiers(s, p, pool); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,10 @@ func (r *Replica) tiers(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec
 	if t := p.KVTiers.NVMe; t != nil {
 		pool.Tiers = append(pool.Tiers, sim.Tier{Name: "nvme", Blocks: int64(t.SizeGiB * gib / (block * ranks)),
 			Link: tierLink(t.LatencyS, block, p.BlockSize, t.ReadBps/ranks), Share: sim.FullPort})
+		if t.WriteBps > 0 {
+			tier := &pool.Tiers[len(pool.Tiers)-1]
+			tier.Write, tier.WriteShare = tierLink(t.LatencyS, block, p.BlockSize, t.WriteBps/ranks), sim.FullPort
+		}
 	}
 	if t := p.KVTiers.Cluster; t != nil {
 		bps, err := r.Deployment.GPU.LinkBps(t.Link)
@@ -39,14 +43,19 @@ func (r *Replica) tiers(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec
 		pool.Tiers = append(pool.Tiers, sim.Tier{Name: "cluster", Shared: true, Blocks: int64(t.SizeGiB * gib / block),
 			Link: tierLink(t.LatencyS, block, p.BlockSize, fetch), Share: portShare(fetch, t.ReadBps),
 			ReceivingShare: portShare(fetch, link)})
+		if t.WriteBps > 0 {
+			tier, write := &pool.Tiers[len(pool.Tiers)-1], min(t.WriteBps, link)
+			tier.Write = tierLink(t.LatencyS, block, p.BlockSize, write)
+			tier.WriteShare, tier.SendingShare = portShare(write, t.WriteBps), portShare(write, link)
+		}
 	}
 	for i := range pool.Tiers {
 		t := &pool.Tiers[i]
 		if key := s.PoolPath(p, "kv_tiers."+t.Name); t.Blocks == 0 {
 			return s.Errorf(key, "holds no block of %d tokens, which takes %.3g GiB; expected more size_gib", p.BlockSize,
 				block/gib)
-		} else if t.Link.Token > sim.Second {
-			return s.Errorf(key, "takes %v for a token; expected a second at most", t.Link.Token)
+		} else if token := max(t.Link.Token, t.Write.Token); token > sim.Second {
+			return s.Errorf(key, "takes %v for a token; expected a second at most", token)
 		}
 	}
 	return nil

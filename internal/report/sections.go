@@ -233,6 +233,11 @@ func tiers(s *metrics.Summary, q *metrics.PoolResult) string {
 	if q.RecomputedShare > 0 {
 		said += fmt.Sprintf("; %s were in a tier and computed sooner than fetched", text.Percent(q.RecomputedShare))
 	}
+	for _, tier := range q.KVTiers {
+		if tier.WrittenTokens > 0 {
+			said += fmt.Sprintf("; %s tokens written to %s", text.Count(tier.WrittenTokens), TierName(tier.Tier))
+		}
+	}
 	if len(s.Pools) > 1 {
 		return q.Name + ": " + said
 	}

@@ -9,6 +9,7 @@ package kv
 // to the steps, as here.
 type Store struct {
 	total, used int64
+	added       int64  // blocks that have come since Added was called last
 	below       *Store // that gets what makes room here; nil: none does
 	// by node of Contents; nodes beyond its length are absent. 0 closes the order of use to a ring
 	at []storeNode
@@ -44,6 +45,12 @@ func (h *Store) store(p *prefixes, node, n int32) {
 	}
 }
 
+// Added returns how many blocks have come since it was called last.
+func (h *Store) Added() (n int64) {
+	n, h.added = h.added, 0
+	return n
+}
+
 // use makes a node the most recently used, with at least its blocks up to block to.
 func (h *Store) use(node, from, to int32) {
 	for int(node) >= len(h.at) {
@@ -57,6 +64,7 @@ func (h *Store) use(node, from, to int32) {
 	}
 	if to > x.to {
 		h.used += int64(to - x.to)
+		h.added += int64(to - x.to)
 		x.to = to
 	}
 	last := h.at[0].older
@@ -101,6 +109,9 @@ func (b *Below) Blocks(i int) int32 {
 	}
 	return b.Ends[i] - b.Ends[i-1]
 }
+
+// Added returns how many blocks the i-th store below host memory has got since it was asked last.
+func (k *Cache) Added(i int) int64 { return k.prefix.below[i].Added() }
 
 // Below returns what the stores below host memory have of a prompt of which so many tokens are to be computed.
 func (k *Cache) Below(q Prompt, tokens int32) (b Below) {

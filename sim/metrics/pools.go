@@ -120,7 +120,7 @@ func (r *PoolResult) countTiers(pool *sim.Pool, p *sim.PoolTotals) {
 		{Tier: "host", HitRate: ratio(float64(p.CachedBelow-below), all)}}
 	for i := range p.Tiers {
 		r.KVTiers = append(r.KVTiers, TierHits{Tier: pool.Tiers[i].Name, HitRate: ratio(float64(p.Tiers[i].Cached), all),
-			FetchedTokens: p.Tiers[i].Fetched})
+			FetchedTokens: p.Tiers[i].Fetched, WrittenTokens: p.Tiers[i].Written})
 	}
 	r.RecomputedShare = ratio(float64(p.Recomputed), all)
 }

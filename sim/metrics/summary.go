@@ -207,6 +207,7 @@ type TierHits struct {
 	Tier          string  `json:"tier"`
 	HitRate       float64 `json:"hit_rate"`                 // share of prompt tokens; the tiers sum to prefix_hit_rate
 	FetchedTokens int64   `json:"fetched_tokens,omitempty"` // to host memory, found there at admission or not
+	WrittenTokens int64   `json:"written_tokens,omitempty"` // to it, where writing takes time
 }
 
 // Ranks is how evenly the data-parallel ranks of replicas were busy, which wait for each other in every step.

@@ -35,7 +35,8 @@ type Transfer struct {
 	// the KV cache is transferred; false: something else is, and the destination needs no blocks for it
 	Cache  bool
 	Fetch  bool           // from a tier of the destination, not from an instance
-	Tier   int8           // fetch: which tier it is from
+	Write  bool           // to a tier of the source, for no request
+	Tier   int8           // fetch, write: which tier it is from, or to
 	Push   bool           // layer by layer, while the source computes
 	Begun  bool           // push: all layers but the last are on their way
 	Sent   bool           // push: all layers but the last have come
@@ -80,6 +81,23 @@ func NewLinks(instances int) Links {
 func (l *Links) AddPort() int32 {
 	l.ports = append(l.ports, port{})
 	return int32(len(l.ports) - 1)
+}
+
+// Between reports whether an instance has ports: in a cluster without transfers none has.
+func (l *Links) Between(instance int32) bool { return int(Receiving(instance)) < len(l.ports) }
+
+// Reserve keeps some of a port, less than One, from all transfers.
+func (l *Links) Reserve(port int32, some uint64) { l.ports[port].reserved = some }
+
+// Single returns the rate of a transfer that passes through such ports while no other does.
+func (l *Links) Single(through [2]Use) uint64 {
+	rate := uint64(One)
+	for _, use := range through {
+		if use.Weight > 0 {
+			rate = min(rate, max(1, (One-l.ports[use.Port].reserved)<<oneBits/use.Weight))
+		}
+	}
+	return rate
 }
 
 // Sending returns the port with which an instance sends, and Receiving that with which it receives.

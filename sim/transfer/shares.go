@@ -32,8 +32,10 @@ type shares struct {
 	passed []int32 // ports that they pass
 }
 
-// port is one direction of something that bytes pass. Its fields are of the round in which it was passed last.
+// port is one direction of something that bytes pass. Its other fields are of the round in which it was passed last.
 type port struct {
+	reserved uint64 // for what is no transfer
+
 	round  int64
 	room   uint64 // that transfers with a rate leave
 	weight uint64 // Σ over those without
@@ -186,7 +188,7 @@ func (l *Links) join(k int32) {
 func (l *Links) pass(p *path) {
 	for _, use := range p.through {
 		if port := &l.ports[use.Port]; use.Weight > 0 && port.round != l.round {
-			port.round, port.room, port.weight = l.round, One, 0
+			port.round, port.room, port.weight = l.round, One-port.reserved, 0
 			l.passed = append(l.passed, use.Port)
 		}
 	}
@@ -252,6 +254,9 @@ func progress(span clock.Duration, rate uint64) clock.Duration {
 	high, low := bits.Mul64(uint64(span), rate)
 	return clock.Duration(high<<(64-oneBits) | low>>oneBits)
 }
+
+// Takes returns how long work takes at a rate.
+func Takes(work clock.Duration, rate uint64) clock.Duration { return takes(work, rate) }
 
 // takes returns how long work takes, rounded up; if that is longer than any run, as long as the longest.
 func takes(work clock.Duration, rate uint64) clock.Duration {
