@@ -112,6 +112,9 @@ func drawSpeculation(t *rapid.T, sc *scenario) {
 		s.DelayedLookAhead, s.DelayedNames = even, even
 		s.Fills = s.Adaptive == nil && (sc.maxLen+sc.blockSize)%5 > 1
 		p.DraftSlots = min(int32(sc.blocks/3%3), p.MaxNumBatchedTokens-1) / 2
+		if p.Unchunked { // a longer prompt would wait forever
+			sc.promptMax = min(sc.promptMax, p.MaxNumBatchedTokens-p.DraftSlots)
+		}
 	}
 	s.Acceptance = random{rapid.Uint64().Draw(t, "acceptance seed"), rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")}
 	sc.speculation = s

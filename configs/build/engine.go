@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
@@ -93,13 +94,25 @@ func (r *Replica) offloadBlocks(p *configs.Pool, caching bool) int64 {
 	return r.OffloadBlocks
 }
 
-// limitPrompts sets the longest prompt that fits a step, where prompts run whole: a longer one would wait forever. A
-// batch of padded rows takes any prompt that is alone in it.
-func (r *Replica) limitPrompts(p *configs.Pool, e *catalog.EngineSpec) {
-	if p.EnableChunkedPrefill || e.Scheduler == catalog.SchedulerStatic || r.MaxNumBatchedTokens >= int(r.MaxModelLen)-1 {
+// limitPrompts sets the longest prompt that fits a step beside what a draft model takes of it, where prompts run whole:
+// a longer one would wait forever. A batch of padded rows takes any prompt that is alone in it.
+func (r *Replica) limitPrompts(s *configs.Scenario, p *configs.Pool, e *catalog.EngineSpec) {
+	tokens := int32(r.MaxNumBatchedTokens) - draftTokens(s, p, e, 1)
+	if p.EnableChunkedPrefill || e.Scheduler == catalog.SchedulerStatic || tokens >= r.MaxModelLen-1 {
 		return
 	}
-	r.PromptMax = int32(r.MaxNumBatchedTokens)
+	r.PromptMax = tokens
+}
+
+// draftTokens returns how many tokens a draft model takes of a step with so many requests.
+func draftTokens(s *configs.Scenario, p *configs.Pool, e *catalog.EngineSpec, requests int) int32 {
+	switch rules := e.RulesOf(p.Version); {
+	case !slices.Contains(rules.DraftSlots, s.Speculation.Method):
+		return 0
+	case rules.DraftSlotsReserved:
+		return int32(p.MaxNumSeqs)
+	}
+	return int32(requests)
 }
 
 // rejectedFor says which requests the engine rejects, in its own words: prompts that no step takes, and sequences that
@@ -113,8 +126,11 @@ func rejectedFor(s *configs.Scenario, p *configs.Pool, r *Replica) string {
 	if engine, err := catalog.Engine(p.Engine); err == nil && engine.Has("enable_chunked_prefill") {
 		why = p.Own("enable_chunked_prefill") + " is false"
 	}
-	return fmt.Sprintf("%s, or with a prompt longer than %s, %d tokens: %s", longer, p.Own("max_num_batched_tokens"),
-		r.PromptMax, why)
+	step := p.Own("max_num_batched_tokens")
+	if int(r.PromptMax) < r.MaxNumBatchedTokens {
+		step += " less what a draft model takes of them"
+	}
+	return fmt.Sprintf("%s, or with a prompt longer than %s, %d tokens: %s", longer, step, r.PromptMax, why)
 }
 
 // noteEngine warns of memory that the engine does not have.

@@ -58,7 +58,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	if err := sizeHostMemory(s, r, p, &engine); err != nil {
 		return nil, err
 	}
-	r.limitPrompts(p, &engine)
+	r.limitPrompts(s, p, &engine)
 	r.noteEngine(p, &engine)
 	r.price(p)
 	r.noteModel(s, p)
