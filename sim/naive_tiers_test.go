@@ -249,6 +249,9 @@ func (sc *scenario) drawTiers(seed int64) {
 			ReceivingShare: share(0, sim.FullPort, 1+uint64(rnd.IntN(sim.FullPort)))})
 	}
 	sc.writeBack, sc.fetchOrRecompute = rnd.IntN(3) == 0, rnd.IntN(3) == 0
+	if sc.writeBack && sc.tiers[0].Shared { // what makes room in it is no instance's own
+		sc.tiers[len(sc.tiers)-1].Shared = true
+	}
 	sc.drawWrites(seed)
 }
 

@@ -58,7 +58,10 @@ func (p *PoolSpec) validateTiers() error {
 		return fmt.Errorf("sim: pool %q has %d tiers, must have at most %d, below OffloadBlocks of host memory", p.Name,
 			len(p.Tiers), kv.TiersMax)
 	}
-	for _, t := range p.Tiers {
+	for i, t := range p.Tiers {
+		if p.WriteBack && !t.Shared && i > 0 && p.Tiers[i-1].Shared {
+			return fmt.Errorf("sim: pool %q: tier %q of each instance cannot be written back to from a shared one", p.Name, t.Name)
+		}
 		if t.Blocks < 1 || t.Link.Latency < 0 || t.Link.Fixed < 0 || t.Link.Token < 0 || t.Link.Token > Second ||
 			t.Share < 1 || t.Share > FullPort || t.ReceivingShare > FullPort ||
 			t.Write.Latency < 0 || t.Write.Fixed < 0 || t.Write.Token < 0 || t.Write.Token > Second ||

@@ -178,3 +178,15 @@ func TestWritesShareTheNetworkWithTransfers(t *testing.T) {
 		require.InDelta(t, second.Add(read+test.second*sim.Second).Seconds(), j.moved[1][1].Seconds(), 1e-9, test.name)
 	}
 }
+
+// TestASharedTierIsWrittenBackToASharedOne: what it has no room for is no instance's own.
+func TestASharedTierIsWrittenBackToASharedOne(t *testing.T) {
+	shared := nvme()
+	shared.Name, shared.Shared = "cluster", true
+	sc := tiered(shared, nvme())
+	sc.writeBack = true
+	_, err := sim.New(sc.config(newJournal()))
+	require.EqualError(t, err, `sim: pool "test": tier "nvme" of each instance cannot be written back to from a shared one`)
+	sc.writeBack = false
+	run(t, sc.config(newJournal()))
+}
