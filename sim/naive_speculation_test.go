@@ -102,7 +102,7 @@ func (n *naive) fillerOf(in *naiveInstance, p *schedulers.Continuous, cached, wh
 		return 0
 	}
 	if cached == 0 && len(n.emitters(in)) == 0 || cached+1+s.Tokens+1 > p.MaxModelLen ||
-		1+s.Tokens > p.MaxNumBatchedTokens {
+		1+s.Tokens+p.DraftSlots > p.MaxNumBatchedTokens {
 		return 0
 	}
 	return s.Tokens

@@ -125,6 +125,14 @@ func (in *Instance) Departures() int64 { return in.batch.departures }
 // DecodeSteps returns how many decode steps the instance has taken.
 func (in *Instance) DecodeSteps() int64 { return in.batch.set.Step() }
 
+// Pipeline returns the instance that in is a microbatch of, whose steps are single ones; nil: it is none.
+func (in *Instance) Pipeline() *Instance {
+	if in.line == nil {
+		return nil
+	}
+	return in.replica
+}
+
 // LastAdmitted returns the running request that was admitted last, or nil.
 func (in *Instance) LastAdmitted() *Request { return in.requests.request(in.batch.last) }
 

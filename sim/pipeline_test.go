@@ -81,3 +81,18 @@ func TestASequenceDecodesInOneMicrobatch(t *testing.T) {
 		require.Equal(t, end.Add(sim.Second), j.tokens[2][i])
 	}
 }
+
+// TestMicrobatchesCountTheWaitsOfPromptsTogether: a prompt that waits for others joins a microbatch after as many steps
+// as it may wait, whichever microbatches took them.
+func TestMicrobatchesCountTheWaitsOfPromptsTogether(t *testing.T) {
+	sc := scenario{size: 1, stages: []int32{1, 1}, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64, Unchunked: true, BatchWaitIters: 4}}
+	for i := range int32(6) {
+		sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 10, Output: 20, Traced: true,
+			Arrival: sim.Time(i) * sim.Time(700*sim.Millisecond)})
+	}
+	twin, j := runNaive(sc), newJournal()
+	compare(t, "waits", twin, j, run(t, sc.config(j)))
+	require.Positive(t, twin.cover["steps without a prompt that waits for others"])
+	require.Positive(t, twin.cover["batches under way at once"])
+}

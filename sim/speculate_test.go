@@ -84,3 +84,23 @@ func TestSpeculationOutlivesCancellations(t *testing.T) {
 		require.Positive(t, cl.PoolTotals(0).Preemptions)
 	}
 }
+
+// TestARowThatNoStepIsWideEnoughForIsNotFilled: with what its drafter takes, one token and seven drafts are a token too
+// many for a step, and nobody else will ever make room.
+func TestARowThatNoStepIsWideEnoughForIsNotFilled(t *testing.T) {
+	tree := new(sim.Contents)
+	node := tree.Add(0, 16)
+	for budget := int32(7); budget < 11; budget++ {
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 101, model: ticks(sim.Second), tree: tree,
+			policy:      &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: budget, MaxModelLen: 101, DraftSlots: 1},
+			speculation: &sim.Speculation{Tokens: 7, LookAhead: 7, Fills: true, Acceptance: accept(0)}}
+		for i := range int32(2) {
+			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 17, Output: 3, Content: node, Traced: true,
+				Arrival: sim.Time(i) * sim.Time(100*sim.Second)})
+		}
+		twin, j := runNaive(sc), newJournal()
+		compare(t, "filled", twin, j, run(t, sc.config(j)))
+		require.Equal(t, int32(16), j.cached[1])
+		require.Equal(t, budget >= 9, twin.cover["rows filled"] > 0, "%d tokens in a step", budget)
+	}
+}

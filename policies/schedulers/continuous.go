@@ -323,14 +323,21 @@ const (
 
 // waits returns for how many more steps of decodes a prompt that could join them waits for others. As in TensorRT-LLM
 // (tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests; from memory, unverified) all steps count in which
-// some prompt waited, and the count goes on where no decode is left to wait with.
+// some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is left to wait with.
 func (p *Continuous) waits(in *sim.Instance) (left int) {
 	if in.Decoding() == 0 {
 		return 0
 	}
-	state := &in.PolicyState
+	state, line := &in.PolicyState, in.Pipeline()
+	if line != nil {
+		state = &line.PolicyState
+	}
 	left = p.BatchWaitIters - int(state[waited])
-	if left > 0 {
+	switch {
+	case left > 0 && line != nil:
+		state[waited]++
+		return left
+	case left > 0:
 		state[waitsFrom] = in.DecodeSteps() + 1
 		return left
 	}
@@ -349,7 +356,7 @@ func (p *Continuous) countWaited(in *sim.Instance) {
 // filler returns how many drafts stand beside the only token of a request that is admitted, as far as the longest
 // sequence has room for them and for a token more. vLLM would wait for ever for a row that no step is wide enough for.
 func (p *Continuous) filler(w *sim.Work, cached int32) int32 {
-	if k := w.Filler(); cached+1+k+1 <= p.MaxModelLen && 1+k <= p.MaxNumBatchedTokens {
+	if k := w.Filler(); cached+1+k+1 <= p.MaxModelLen && 1+k+p.DraftSlots <= p.MaxNumBatchedTokens {
 		return k
 	}
 	return 0
