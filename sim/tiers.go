@@ -60,7 +60,8 @@ func (p *PoolSpec) validateTiers() error {
 	}
 	for i, t := range p.Tiers {
 		if p.WriteBack && !t.Shared && i > 0 && p.Tiers[i-1].Shared {
-			return fmt.Errorf("sim: pool %q: tier %q of each instance cannot be written back to from a shared one", p.Name, t.Name)
+			return fmt.Errorf("sim: pool %q: tier %q of each instance cannot be written back to from a shared one", p.Name,
+				t.Name)
 		}
 		if t.Blocks < 1 || t.Link.Latency < 0 || t.Link.Fixed < 0 || t.Link.Token < 0 || t.Link.Token > Second ||
 			t.Share < 1 || t.Share > FullPort || t.ReceivingShare > FullPort ||

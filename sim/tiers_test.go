@@ -186,7 +186,8 @@ func TestASharedTierIsWrittenBackToASharedOne(t *testing.T) {
 	sc := tiered(shared, nvme())
 	sc.writeBack = true
 	_, err := sim.New(sc.config(newJournal()))
-	require.EqualError(t, err, `sim: pool "test": tier "nvme" of each instance cannot be written back to from a shared one`)
+	require.EqualError(t, err,
+		`sim: pool "test": tier "nvme" of each instance cannot be written back to from a shared one`)
 	sc.writeBack = false
 	run(t, sc.config(newJournal()))
 }

@@ -396,7 +396,7 @@ func TestADraftModelLeavesLessOfAStepToPrompts(t *testing.T) {
 			"pools.serve.max_num_batched_tokens=1000", "pools.serve.max_num_seqs=64", "speculation={method: draft, "+
 				"draft_model: llama-3.2-1b, num_speculative_tokens: 3, acceptance: {rate: 0.8}}")
 		assert.Equal(t, max, b.Config.Pools[0].PromptMax, version)
-		assert.Contains(t, b.Describe("", 1).RejectedFor, fmt.Sprintf("with a prompt longer than max_num_batched_tokens less "+
-			"what a draft model takes of them, %d tokens: enable_chunked_prefill is false", max))
+		assert.Contains(t, b.Describe("", 1).RejectedFor, fmt.Sprintf("with a prompt longer than max_num_batched_tokens "+
+			"less what a draft model takes of them, %d tokens: enable_chunked_prefill is false", max))
 	}
 }

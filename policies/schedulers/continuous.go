@@ -323,7 +323,8 @@ const (
 
 // waits returns for how many more steps of decodes a prompt that could join them waits for others. As in TensorRT-LLM
 // (tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests; from memory, unverified) all steps count in which
-// some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is left to wait with.
+// some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is left to wait
+// with.
 func (p *Continuous) waits(in *sim.Instance) (left int) {
 	if in.Decoding() == 0 {
 		return 0
