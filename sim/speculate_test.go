@@ -86,7 +86,7 @@ func TestSpeculationOutlivesCancellations(t *testing.T) {
 }
 
 // TestARowThatNoStepIsWideEnoughForIsNotFilled: with what its drafter takes, one token and seven drafts are a token too
-// many for a step, and nobody else will ever make room.
+// many for a step, and no other step has room for more.
 func TestARowThatNoStepIsWideEnoughForIsNotFilled(t *testing.T) {
 	tree := new(sim.Contents)
 	node := tree.Add(0, 16)

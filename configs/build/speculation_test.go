@@ -193,3 +193,17 @@ func TestAcceptanceCurvesAreThoseMeasured(t *testing.T) {
 		assert.EqualValues(t, want, have[fmt.Sprintf("%s %t %s", row[2], row[3] == "on", row[4])], row)
 	}
 }
+
+// TestADraftModelLeavesLessOfAStepToPrompts: 0.33 takes a token of it for each request, 0.22 one for each of
+// max_num_seqs.
+func TestADraftModelLeavesLessOfAStepToPrompts(t *testing.T) {
+	inDir(t, running("vllm-v1"))
+	for version, max := range map[string]int32{"0.33": 999, "0.22": 936} {
+		b := build(t, "pools.serve.version="+version, "pools.serve.enable_chunked_prefill=false",
+			"pools.serve.max_num_batched_tokens=1000", "pools.serve.max_num_seqs=64", "speculation={method: draft, "+
+				"draft_model: llama-3.2-1b, num_speculative_tokens: 3, acceptance: {rate: 0.8}}")
+		assert.Equal(t, max, b.Config.Pools[0].PromptMax, version)
+		assert.Contains(t, b.Describe("", 1).RejectedFor, fmt.Sprintf("with a prompt longer than max_num_batched_tokens "+
+			"less what a draft model takes of them, %d tokens: enable_chunked_prefill is false", max))
+	}
+}
