@@ -245,11 +245,14 @@ func (in *Instance) freeBlocks() {
 			continue
 		}
 		in.dropPassing(r)
-		if r.OutputContent != 0 && !radix {
-			in.cache.Publish(slot, r.prompt(), r.Computed)
+		known := r.Computed
+		if !radix { // which gets what the step has computed of a cancelled request, too
+			known = min(known, r.Prompt+r.Emitted-in.pool.Drafter.Ahead)
 		}
-		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead),
-			false)
+		if r.OutputContent != 0 && !radix {
+			in.cache.Publish(slot, r.prompt(), known)
+		}
+		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), known, false)
 		in.write()
 	}
 	in.freed = in.freed[:0]

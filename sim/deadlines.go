@@ -172,10 +172,14 @@ func (in *Instance) dropCancelled(now Time) {
 	b.cancelled = b.cancelled[:0]
 }
 
-// dropFrom takes the request in slot out of the batch.
+// dropFrom takes the request in slot out of the batch. The engine aborts it before it looks at what the step that ends
+// has computed, and never learns those tokens: blocks that accepted drafts have filled cannot be found.
 func (in *Instance) dropFrom(slot int32, r *Request, ended bool) {
 	if r.state == cancelledDecode && !ended {
 		in.leave(slot)
+	}
+	if r.state == cancelledDecode && in.step.decodes > 0 {
+		r.Emitted -= 1 + r.burst
 	}
 	if !ended {
 		in.vacate(slot)

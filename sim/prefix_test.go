@@ -203,6 +203,28 @@ func TestADrafterLacksTheEndOfACachedPrompt(t *testing.T) {
 	}
 }
 
+// TestWhatAnAbortedRequestHasAcceptedIsNeverFound: request 1, of 2 tokens, is cancelled in the step in which 3 drafts
+// of it are accepted. The engine does not look at that step's output, so it names 3 of the 6 blocks, and those of the
+// drafts are the first to be evicted: request 2 needs 7 blocks, finds 4 that nothing was in and takes no block of
+// request 0, of which request 3 finds all but the last token.
+func TestWhatAnAbortedRequestHasAcceptedIsNeverFound(t *testing.T) {
+	tree := new(sim.Contents)
+	system := tree.Add(0, 10)
+	sc := scenario{size: 1, blocks: 20, blockSize: 1, maxLen: 20, tree: tree, model: ticks(sim.Second),
+		policy:      &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+		speculation: speculate(3, random{rates: []float64{1}})}
+	at := func(seconds float64) sim.Time { return sim.Time(sim.Seconds(seconds)) }
+	sc.requests = []sim.Request{{Content: system, Prompt: 10, Output: 1},
+		{ID: 1, Prompt: 2, Output: 18, Arrival: at(10), Deadline: at(11.5)},
+		{ID: 2, Prompt: 7, Output: 1, Arrival: at(20)}, {ID: 3, Content: system, Prompt: 10, Output: 1, Arrival: at(30)}}
+	for i := range sc.requests {
+		sc.requests[i].Traced = true
+	}
+	twin, j := runNaive(sc), newJournal()
+	compare(t, "aborted", twin, j, run(t, sc.config(j)))
+	require.Equal(t, map[int32]int32{0: 0, 1: 0, 2: 0, 3: 9}, j.cached)
+}
+
 // TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for
 // prompt and output, is freed first and evicted first.
 func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
