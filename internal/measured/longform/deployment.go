@@ -177,9 +177,7 @@ func (r *row) layout(d *replica) string {
 	if text := r.Text("tp"); text != "" && !wholeNumber(text) {
 		return fmt.Sprintf("tp %q is no number of GPUs", text)
 	}
-	tensor := r.optionalCount("tp")
-	data := max(1, r.optionalCount("dp"))
-	experts := r.optionalCount("ep")
+	tensor, data, experts := r.ranks(d)
 	d.pipeline, d.replicas = max(1, r.optionalCount("pp")), 1
 	if m := eachTensor.FindStringSubmatch(r.Text("notes")); m != nil && tensor == 0 {
 		tensor = number(m[1])
@@ -245,6 +243,21 @@ func (r *row) layout(d *replica) string {
 // many sequences as all ranks have, which from 16 ranks leaves no room for large models, so that runs which
 // are published had it given.
 const wideRanks = 8
+
+// ranks returns the GPUs of a rank, the ranks, and the GPUs that experts go over; 0: it is not stated.
+func (r *row) ranks(d *replica) (tensor, data, experts int) {
+	tensor, data, experts = r.optionalCount("tp"), max(1, r.optionalCount("dp")), r.optionalCount("ep")
+	if data > 1 || experts > 1 || names.Models()[d.Model].Experts() == 0 || !attentionDP.MatchString(r.Text("notes")) {
+		return tensor, data, experts
+	}
+	r.took.attention = true
+	return 1, tensor, tensor
+}
+
+// attentionDP are the words for ranks that may have attention apart and share the experts, where the page prints "TP".
+// They are taken to: the page says of its other models of experts that they did, and its next release names the ranks
+// of the same GPUs (DEP2 with PP2, DEP8).
+var attentionDP = regexp.MustCompile(`(?i)\bMoE: attention DP may be on\b`)
 
 // eachTensor is a layout among the notes: "(TP1 x n)", of replicas that fill the system.
 var eachTensor = regexp.MustCompile(`\(TP(\d+) x n\)`)

@@ -88,3 +88,17 @@ func TestReleasesOfVLLMBeforeV1AreScheduledAsV0(t *testing.T) {
 		assert.Contains(t, run.Scenario, want, version)
 	}
 }
+
+func TestAttentionDPThatMayBeOnIsOn(t *testing.T) {
+	const may = "MoE: attention DP may be on kv fraction 0.95 or 0.90"
+	run := oneRun(t, "model", "qwen3-30b-a3b", "gpu", "rtx-pro-6000-server", "gpus", "8", "tp", "4", "pp", "2",
+		"notes", may)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "tensor_parallel: 1\n")
+	assert.Contains(t, run.Scenario, "data_parallel: 4\n")
+	assert.Contains(t, run.Scenario, "expert_parallel: true\n")
+	assert.Contains(t, run.Scenario, "pipeline_parallel: 2\n")
+	run = oneRun(t, "gpus", "4", "tp", "4", "notes", may)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "tensor_parallel: 4\n", "a dense model has no experts to share")
+}

@@ -51,7 +51,7 @@ type row struct {
 type assumptions struct {
 	requests, counts, dataset, operations, older bool
 	ranIn, fewest, replicas, longer, inHouse     bool
-	offloaded                                    bool
+	offloaded, attention                         bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -209,6 +209,8 @@ func (a *assumptions) notes() (said []string) {
 		{a.offloaded, "weights that the memory of the host holds are priced as if the GPU held them: fetching them passes " +
 			"while it reads prompts"},
 		{a.longer, "a model that was run with longer sequences than its context has the context of the run"},
+		{a.attention, "models of experts of which a table says that attention DP may be on had it on, with the experts " +
+			"shared, as the other rows of that table and the next one for the same GPUs do"},
 		{a.ranIn, ranInNote},
 		{a.fewest, fewestNote},
 	} {
