@@ -42,8 +42,9 @@ func (p Parallel) expertGPUs() int { return p.Tensor * p.Ranks() }
 // Data-parallel ranks that are scheduled each have a batch, see ranks.go; of a batch that stands for all of them,
 // and of the microbatches of a pipeline that are not scheduled either, each has an even share. Of n decodes the
 // busiest of s shares, ranks times microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the
-// busiest of r ranks has 1/min(c, r) of the tokens, for a chunk is on one rank; one microbatch carries all of a
-// step's prompts, as one batch of the engine would. There are as many microbatches as pipeline stages.
+// busiest of s shares has 1/min(c, s) of the tokens, for a chunk is in one microbatch of one rank. Without ranks one
+// microbatch carries all of a step's prompts, as one batch of the engine would. There are as many microbatches as
+// pipeline stages.
 type load struct {
 	rows    float64 // tokens, those that pad a CUDA graph included
 	tokens  float64 // the same over all ranks: experts see them together
@@ -87,10 +88,15 @@ func (r *Roofline) divide(l *load, b *sim.Shape) {
 		l.outputs = float64(l.sequences * float64(min(int64(b.Outputs), b.DecodeTokens)) / float64(b.Decodes))
 	}
 	if b.Prefills > 0 {
-		l.prefill = 1 / float64(min(b.Prefills, ranks))
+		carriers := ranks
+		if ranks > 1 {
+			carriers = r.shares
+		}
+		carriers = min(b.Prefills, carriers)
+		l.prefill = 1 / float64(carriers)
 		l.sequences += float64(float64(b.Prefills) * l.prefill)
 		l.rows += float64(float64(b.PrefillTokens) * l.prefill)
-		l.tokens += float64(b.PrefillTokens)
+		l.tokens += float64(b.PrefillTokens) / float64(ceilDiv(carriers, ranks))
 		l.outputs += float64(float64(max(0, int64(b.Outputs)-b.DecodeTokens)) * l.prefill)
 	}
 	l.asked, l.routed = l.rows, l.tokens
@@ -100,7 +106,10 @@ func (r *Roofline) divide(l *load, b *sim.Shape) {
 // the longer of the sum of the stages and p times the slowest of them, each at the ⌈n/p⌉ sequences of a microbatch.
 // With embedding and head spread like layers, as engines leave the last stage fewer of them, that is the price of one
 // microbatch through all layers, stretched. Fewer sequences than stages leave bubbles: the step gets no shorter.
-// Prompts gain nothing from stages, which is too slow where several batches of prompts are under way at once.
+// Without ranks, prompts gain nothing from stages, which is too slow where several batches of prompts are under way at
+// once. With ranks they are divided like decodes, as those of a server with a queue are, whose next batch of prompts
+// enters the first stage behind the last one: of the published throughputs of ranks that are pipelines each (G, models
+// of experts on RTX PRO 6000, 30 rows) the median error goes from 18.3 to 13.2 %. A prompt by itself gains nothing.
 //
 // A batch that is a microbatch lasts as long as its stages together: which of them waits for which is simulated.
 func (d *Deployment) stretch() float64 {

@@ -120,16 +120,34 @@ func busiest(d *hardware.Deployment, b batch) mine {
 	m := mine{decodes: perRank[0], rows: float64(shares[0]), tokens: float64(perBatch[0]), outputs: float64(shares[0]),
 		sequences: float64(shares[0])}
 	m.context = 1 / float64(max(1, min(len(b.decodes), ranks*stages)))
-	m.prompt = 1 / float64(max(1, min(len(b.chunks), ranks)))
+	carriers, carried := make([]int, ranks*stages), make([]int, stages)
+	if ranks == 1 {
+		carriers, carried = carriers[:1], carried[:1]
+	}
+	for i := range b.chunks {
+		carriers[i%len(carriers)]++
+		carried[i/ranks%len(carried)]++
+	}
+	in := func(counts []int) float64 { return float64(max(1, len(counts)-countZeros(counts))) }
+	m.prompt = 1 / in(carriers)
 	prompt := 0
 	for _, c := range b.chunks {
 		prompt += c.tokens
 	}
-	m.tokens += float64(prompt)
+	m.tokens += float64(prompt) / in(carried)
 	m.rows += float64(prompt) * m.prompt
 	m.outputs += float64(b.ends) * m.prompt
 	m.sequences += float64(len(b.chunks)) * m.prompt
 	return m
+}
+
+func countZeros(counts []int) (n int) {
+	for _, c := range counts {
+		if c == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // twin computes the parts of a step from the model's shape and the data sheet alone, sequence by sequence and layer by

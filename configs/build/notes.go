@@ -38,9 +38,13 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 			fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
 	}
 	if p.PipelineParallel > 1 && !schedulesStages(p) {
+		prompts := "in one"
+		if p.DataParallel > 1 {
+			prompts = "of a rank too"
+		}
 		r.notes = append(r.notes,
 			"pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts "+
-				"in one")
+				prompts)
 	}
 	switch d := &r.Deployment; {
 	case !p.ExpertParallel || p.ExpertSkew > 0 || d.Parallel.Tensor*d.Parallel.Ranks() == 1:
