@@ -100,3 +100,32 @@ func TestWhatAScreenReaderHears(t *testing.T) {
 	}
 	assert.Empty(t, b.Errors)
 }
+
+// TestGoingBackTakesAControlBack: all that is done at one control is one entry of the history, and the page that came
+// before is never left by it.
+func TestGoingBackTakesAControlBack(t *testing.T) {
+	server := httptest.NewServer(explored(t, "chat-8b").Handler())
+	defer server.Close()
+	b := pagetest.Drive(t, server.URL+"/?requests=200", 1280, 1000)
+	b.Wait(simulated)
+	for _, id := range []string{"control-rate", "control-tp"} {
+		b.Evaluate(`document.getElementById("` + id + `").focus()`)
+		for range 2 {
+			b.Press("ArrowRight")
+		}
+	}
+	at := func(query string) {
+		t.Helper()
+		b.Wait(`location.search === "` + query + `" && ` + simulated)
+	}
+	at("?requests=200&rate=20&tp=4")
+	for _, step := range []struct{ way, query, said string }{
+		{"back", "?requests=200&rate=20", "1 GPUs"}, {"back", "?requests=200", "1 GPUs"},
+		{"forward", "?requests=200&rate=20", "1 GPUs"}, {"forward", "?requests=200&rate=20&tp=4", "4 GPUs"},
+	} {
+		b.Evaluate(`history.` + step.way + `()`)
+		b.Wait(`document.getElementById("control-tp").getAttribute("aria-valuetext") === "` + step.said + `"`)
+		at(step.query)
+	}
+	assert.Empty(t, b.Errors)
+}

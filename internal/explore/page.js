@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
-  let query = new URLSearchParams(location.search), asking = null, running = null, waiting = 0, changed = "";
+  let query = new URLSearchParams(location.search), asking = null, running = null, waiting = 0, changed = "", moved = "";
   let shape = "", known = new Map();
   const drawn = new Map();
 
@@ -55,11 +55,21 @@
   // Controls. They are made once for a scenario, so that the focus stays where it is.
   const pretty = (c, v) => c.choice || v === "" || isNaN(Number(v)) ? v : Number(v).toLocaleString("en-US", { maximumFractionDigits: 3 });
 
+  // One entry of the history has all that was done at a control, so that going back takes a control back.
   function move(key, value) {
     const c = known.get(key);
     changed = key;
     if (value === c.initial) query.delete(key); else query.set(key, value);
-    address(false);
+    address(key !== moved);
+    moved = key;
+    ask();
+  }
+
+  // A whole other state: from the list of scenarios, Reset, or the history.
+  function go(to, push) {
+    query = to;
+    changed = moved = "";
+    if (push) address(true);
     ask();
   }
 
@@ -86,11 +96,8 @@
     const scenarios = make("select", { id: "control-scenario", "aria-describedby": "error-scenario" });
     const names = x.scenarios.map((name) => make("option", { value: name }, name));
     scenarios.append(make("option", { value: "" }, x.own + ", as given"), ...names);
-    scenarios.addEventListener("change", () => {
-      query = new URLSearchParams(scenarios.value ? { scenario: scenarios.value } : {});
-      address(true);
-      ask();
-    });
+    scenarios.addEventListener("change", () =>
+      go(new URLSearchParams(scenarios.value ? { scenario: scenarios.value } : {}), true));
     const groups = new Map([["Scenario", [make("div", { class: "control" },
       make("label", { for: "control-scenario" }, "Begin from"), scenarios,
       make("small", { id: "error-scenario", class: "error", role: "alert" }))]]]);
@@ -99,11 +106,8 @@
       groups.get(c.group).push(control(c));
     }
     const reset = make("button", { type: "button" }, "Reset");
-    reset.addEventListener("click", () => {
-      query = new URLSearchParams(query.get("scenario") ? { scenario: query.get("scenario") } : {});
-      address(true);
-      ask();
-    });
+    reset.addEventListener("click", () =>
+      go(new URLSearchParams(query.get("scenario") ? { scenario: query.get("scenario") } : {}), true));
     $("controls").replaceChildren(...[...groups].map(([name, inside]) =>
       make("fieldset", {}, make("legend", {}, name), ...inside)), make("div", {}, reset));
   }
@@ -223,9 +227,6 @@
       say("The browser does not let a page copy: it is selected below.");
     }
   });
-  addEventListener("popstate", () => {
-    query = new URLSearchParams(location.search);
-    ask();
-  });
+  addEventListener("popstate", () => go(new URLSearchParams(location.search), false));
   ask();
 })();
