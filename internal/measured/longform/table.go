@@ -201,8 +201,8 @@ func (a *assumptions) notes() (said []string) {
 		{a.counts, "a list whose requests are not counted has the number of another row of its source with the same " +
 			"lengths"},
 		{a.operations, "a kernel is priced as the part of a step that it is, with what the row's engine achieves, or what " +
-			"all engines have in common; a collective takes what tables of them say, which built-in efficiencies do " +
-			"not count in steps"},
+			"all engines have in common; a product by itself achieves what those that we timed on an H100 do, and a " +
+			"collective takes what tables of them say, which built-in efficiencies do not count in steps"},
 		{a.older, "NCCL before 2.20 takes 10 µs longer on Hopper than the release that tables are of"},
 		{a.dataset, datasetNote},
 		{a.inHouse, "DeepSeek's own engine is priced as SGLang, which runs its kernels, with two batches that take turns"},
