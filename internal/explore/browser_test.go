@@ -83,6 +83,8 @@ func TestWhatAScreenReaderHears(t *testing.T) {
 	for _, id := range []string{"answer", "run-answer", "copied"} {
 		assert.Equal(t, "polite", b.Evaluate(`document.getElementById("`+id+`").getAttribute("aria-live")`))
 	}
+	assert.Equal(t, "off", b.Evaluate(`document.getElementById("value-rate").getAttribute("aria-live")`),
+		"a slider says its value by itself")
 
 	b.Evaluate(`document.body.focus()`)
 	b.Press("Tab")

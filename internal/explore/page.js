@@ -79,7 +79,8 @@
   }
 
   function control(c) {
-    const id = "control-" + c.key, said = make("output", { for: id, id: "value-" + c.key });
+    const id = "control-" + c.key;
+    const said = make("output", { for: id, id: "value-" + c.key, "aria-live": "off" }); // the slider says it
     const input = c.choice ? make("select", { id }) : make("input", { id, type: "range", step: 1, min: 0 });
     input.setAttribute("aria-describedby", "note-" + c.key + " error-" + c.key);
     input.addEventListener(c.choice ? "change" : "input", () => {
@@ -154,16 +155,26 @@
 
   // Errors stand at their controls; those of none, at the one that was moved last.
   const complaints = { step: null, run: null };
+  let felt = "", wrong = "";
   function complain(of, error) {
     complaints[of] = error || null;
     for (const e of document.querySelectorAll("[id^=error-]")) e.textContent = "";
     for (const e of document.querySelectorAll("[aria-invalid]")) e.removeAttribute("aria-invalid");
     const one = complaints.step || complaints.run;
+    const key = one && ($("error-" + one.control) && one.control || changed);
+    wrong = key && $("error-" + key) ? one.message : "";
+    shorten();
     if (!one) return;
-    const key = $("error-" + one.control) && one.control || changed;
     ($("error-" + key) || $("error-")).textContent = one.message;
     const input = key && $("control-" + key);
     if (input) input.setAttribute("aria-invalid", "true");
+  }
+
+  // The top of the page has for the eye what is heard anyway: an error that is at a control out of sight, and on a phone
+  // what users feel.
+  function shorten() {
+    $("felt").textContent = wrong || felt;
+    $("felt").classList.toggle("wrong", wrong !== "");
   }
 
   // Asking. A newer question ends the one before.
@@ -194,6 +205,8 @@
 
   function drawRun(x) {
     facts("run-facts", x.facts);
+    felt = (x.facts || []).slice(0, 4).map((f) => f.name + " " + f.value).join(", ");
+    shorten();
     plot("itl", x.itl);
     plot("ttft", x.ttft);
   }

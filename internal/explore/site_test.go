@@ -180,6 +180,13 @@ func drives(t *testing.T, b *pagetest.Browser, name string) {
 		inked(t, b, name, id)
 	}
 
+	// What a control does is seen beside it: on a phone the answers stay on the screen.
+	seen := b.Evaluate(`(() => { document.getElementById("control-rate").scrollIntoView({ block: "end" });
+		return [document.getElementById("answer"), document.getElementById("felt")].map((e) => {
+			const r = e.getBoundingClientRect(); return r.height > 0 && r.top >= 0 && r.bottom < 300; }).join(); })()`)
+	assert.Equal(t, "true,true", seen)
+	assert.Regexp(t, `^ITL p50 .*, ITL p99 .*, TTFT p50 .*, TTFT p99 .* m?s$`, b.Evaluate(`felt.textContent`))
+
 	// A slider by the keyboard.
 	b.Evaluate(`document.getElementById("control-tp").focus()`)
 	b.Press("ArrowRight")
@@ -198,6 +205,7 @@ func drives(t *testing.T, b *pagetest.Browser, name string) {
 		m.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 	b.Wait(`document.getElementById("error-tp").textContent.includes("does not fit")`)
 	assert.Equal(t, "true", b.Evaluate(`document.getElementById("control-tp").getAttribute("aria-invalid")`))
+	assert.Equal(t, b.Evaluate(`document.getElementById("error-tp").textContent`), b.Evaluate(`felt.textContent`))
 	assert.Zero(t, b.Evaluate(beyond))
 
 	// Back to the beginning, and copied.
