@@ -131,3 +131,15 @@ func TestGoingBackTakesAControlBack(t *testing.T) {
 	}
 	assert.Empty(t, b.Errors)
 }
+
+// TestARunIsNotTrustedBlindly: what the engine warns of stands beside the numbers, and goes with them.
+func TestARunIsNotTrustedBlindly(t *testing.T) {
+	server := httptest.NewServer(explored(t, "chat-8b").Handler())
+	defer server.Close()
+	b := pagetest.Drive(t, server.URL+"/?rate=100", 1280, 1000)
+	b.Wait(`document.getElementById("run-warnings").textContent.startsWith("the queue is still growing") && ` + simulated)
+	b.Evaluate(`document.getElementById("control-rate").focus()`)
+	b.Press("Home")
+	b.Wait(`document.getElementById("run-warnings").textContent === "" && ` + simulated)
+	assert.Empty(t, b.Errors)
+}

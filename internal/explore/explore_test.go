@@ -155,6 +155,33 @@ func TestEveryBuiltInScenarioCanBeExplored(t *testing.T) {
 	}
 }
 
+// TestARunSaysWhatItsNumbersAreWorth: what became of the SLO, of the run or of each class, what it costs, and what a
+// reader must know to trust the rest.
+func TestARunSaysWhatItsNumbersAreWorth(t *testing.T) {
+	s := explored(t, "chat-8b")
+	for query, want := range map[string][]factX{
+		"requests=2000&rate=100":           {{"SLO met", "0 %", "TTFT ≤ 300 ms and TPOT ≤ 25 ms"}},
+		"requests=2000&rate=1":             {{"SLO met", "> 99.9 %", "TTFT ≤ 300 ms and TPOT ≤ 25 ms"}},
+		"requests=100&scenario=wide-ep-r1": {{"SLO met", "none", "TTFT ≤ 3 s and TPOT ≤ 50 ms"}},
+		"requests=200&scenario=two-classes-8b": {{"SLO of interactive met", "", "TTFT ≤ 500 ms and TPOT ≤ 50 ms"},
+			{"SLO of batch met", "", "E2E ≤ 600 s"}},
+		"requests=200&scenario=coding-agents-480b": {{"SLO", "", "task p95 <= 300s: "}, {"SLO", "", "ttft p95 <= 2s: "}},
+	} {
+		var x runX
+		require.Equal(t, 200, get(t, s, "/run?"+query, &x), query)
+		facts := x.Facts[5:]
+		require.Len(t, facts, len(want)+1, query)
+		for i, w := range want {
+			assert.Equal(t, w.Name, facts[i].Name, query)
+			assert.True(t, w.Value == "" || w.Value == facts[i].Value, "%s: %s", query, facts[i].Value)
+			assert.True(t, strings.HasPrefix(facts[i].Note, w.Note), "%s: %s", query, facts[i].Note)
+		}
+		assert.Equal(t, "Cost", facts[len(want)].Name)
+		growing := strings.Contains(strings.Join(x.Summary.Warnings, " "), "still growing")
+		assert.Equal(t, strings.Contains(query, "rate=100"), growing, query)
+	}
+}
+
 func TestAnImpossibleStateIsSaidAtItsControl(t *testing.T) {
 	s := explored(t, "chat-8b")
 	for query, want := range map[string][2]string{

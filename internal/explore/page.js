@@ -52,6 +52,8 @@
     }));
   }
 
+  const warn = (id, list) => $(id).replaceChildren(...list.map((w) => make("li", {}, w)));
+
   // Controls. They are made once for a scenario, so that the focus stays where it is.
   const pretty = (c, v) => c.choice || v === "" || isNaN(Number(v)) ? v : Number(v).toLocaleString("en-US", { maximumFractionDigits: 3 });
 
@@ -146,7 +148,7 @@
     }
     $("answer").textContent = x.answer;
     facts("step-facts", x.facts);
-    $("warnings").replaceChildren(...(x.explanation.warnings || []).map((w) => make("li", {}, w)));
+    warn("warnings", x.explanation.warnings || []);
     plot("roofline", x.roofline);
     plot("batches", x.batches);
     $("yaml").textContent = x.yaml;
@@ -205,6 +207,8 @@
 
   function drawRun(x) {
     facts("run-facts", x.facts);
+    const said = [...$("warnings").children].map((e) => e.textContent); // of the step, above
+    warn("run-warnings", (x.summary && x.summary.warnings || []).filter((w) => !said.includes(w)));
     felt = (x.facts || []).slice(0, 4).map((f) => f.name + " " + f.value).join(", ");
     shorten();
     plot("itl", x.itl);

@@ -11,6 +11,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/pages"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
@@ -84,10 +85,40 @@ func answerOf(r *run.Result, took time.Duration) *runX {
 	x.Facts = append(quantiles(gaps, &s.Latency.ITLChunk), quantiles("TTFT", &s.Latency.TTFT)...)
 	x.Facts = append(x.Facts, factX{"Output", text.Significant(s.Throughput.OutputTokensPerS) + " tokens/s",
 		"of all replicas"})
+	x.Facts = append(x.Facts, verdicts("SLO", &s.Requests, &s.Latency, s.SLO, s.Rules)...)
+	for i := range s.Classes {
+		if c := &s.Classes[i]; s.SLO == nil && len(s.Rules) == 0 {
+			x.Facts = append(x.Facts, verdicts("SLO of "+c.Name, &c.Requests, &c.Latency, c.SLO, c.Rules)...)
+		}
+	}
+	if s.Cost != nil {
+		x.Facts = append(x.Facts, factX{"Cost", text.USD(s.Cost.USDPerMillionOutputTokens), "per million output tokens"})
+	}
 	x.Answer = fmt.Sprintf("%s requests simulated in %s: %s p50 %s, p99 %s; TTFT p50 %s, p99 %s.",
 		text.Count(s.Requests.Arrived), text.Duration(took.Seconds()), gaps, x.Facts[0].Value, x.Facts[1].Value,
 		x.Facts[2].Value, x.Facts[3].Value)
 	return x
+}
+
+// verdicts says what became of an SLO: the share of the requests that keep its limits, and each of its rules.
+// A share of no requests is none.
+func verdicts(name string, r *metrics.Requests, l *metrics.Latency, o *metrics.SLO, rules []metrics.Verdict) []factX {
+	var facts []factX
+	if o != nil {
+		share := "none"
+		if l.E2E.N+r.Rejected+r.Failed > 0 {
+			share = text.Percent(o.Attainment)
+		}
+		facts = append(facts, factX{name + " met", share, report.Limits(o)})
+	}
+	for i := range rules {
+		v, value := &rules[i], "met"
+		if !v.Met {
+			value = "missed"
+		}
+		facts = append(facts, factX{name, value, v.Rule + ": " + report.RuleValue(v)})
+	}
+	return facts
 }
 
 // quantiles are the median and the tail of a latency.

@@ -151,7 +151,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 				quantile(x.Time, x.Time.P50), quantile(x.Time, x.Time.P99)))
 	}
 	if s.SLO != nil {
-		t.Item("SLO", objective(s.SLO, s.Steady))
+		t.Item("SLO", objective(s))
 	}
 	if s.Headroom != nil {
 		t.Item("headroom", HeadroomSentence(s.Headroom))
@@ -257,9 +257,13 @@ func TierName(tier string) string {
 	return tier + " store"
 }
 
-func objective(o *metrics.SLO, x *metrics.Steady) string {
+func objective(s *metrics.Summary) string {
+	o := s.SLO
+	if s.Latency.E2E.N+s.Requests.Rejected+s.Requests.Failed == 0 {
+		return Limits(o) + ": no request is measured"
+	}
 	return fmt.Sprintf("%s: met by %s of the requests%s, goodput %s requests/s", Limits(o), text.Percent(o.Attainment),
-		attainment(x), text.Significant(o.GoodputPerS))
+		attainment(s.Steady), text.Significant(o.GoodputPerS))
 }
 
 // Limits says what a request must keep to count.
