@@ -188,8 +188,9 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 // it: a start, and shares of bandwidth and of peak, with bf16 and with fp8 or fp4. Fitted to 394 products in bf16 and
 // fp8 of 1 to 16,384 rows, those of the layers of three models over 1 to 8 GPUs and squares, that we timed on an H100
 // SXM 80 GB (cuBLAS of CUDA 13.0 through PyTorch 2.11, in a CUDA graph, weights not in the L2 cache): 3.8 % off in the
-// median, 13.5 % nine times in ten; of a model left out of the fit, 3.5 to 6.0 % in the median. Other GPUs are taken to
-// be alike.
+// median, 13.5 % nine times in ten; of a model left out of the fit, 3.5 to 6.0 % in the median. A second H100 was
+// 3.5 % off the first in the median; an H200, which no fit saw, took longer: 362 products are 9.0 and 19.0 % off.
+// Other GPUs are taken to be alike. tools/products times them.
 const (
 	productStartS           = 3.34e-6
 	productBandwidth        = 0.866
