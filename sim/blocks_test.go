@@ -102,14 +102,20 @@ func (p *blockPool) disown(r *naiveRequest) {
 	}
 }
 
-// lookup returns the blocks that r finds: full ones, and not its last token; and the one after them that it finds, and
-// computes again for its drafter.
-func (p *blockPool) lookup(r *naiveRequest) (hits []*block, dropped *block) {
+// lookup returns the blocks that r finds: full ones, and not its last token; and those after them that it would find,
+// and computes again: for its drafter, and the one with its last token.
+func (p *blockPool) lookup(r *naiveRequest) (hits, dropped []*block) {
 	hits = p.hits(r)
-	if n := len(hits); p.drafter.DropsLast && n > 0 {
-		return hits[:n-1], hits[n-1]
+	n := int((r.Prompt + r.Emitted - 1) / p.size)
+	if len(hits) == n && (r.Prompt+r.Emitted)%p.size == 0 {
+		if h, _ := p.hash(r, n); len(p.cached[h]) > 0 {
+			dropped = append(dropped, p.cached[h][0])
+		}
 	}
-	return hits, nil
+	if n := len(hits); p.drafter.DropsLast && n > 0 {
+		return hits[:n-1], append(dropped, hits[n-1])
+	}
+	return hits, dropped
 }
 
 func (p *blockPool) hits(r *naiveRequest) (hits []*block) {

@@ -160,10 +160,10 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 // found is what the cache has of a request that waits.
 type found struct {
 	hits   []*block
-	drops  *block // found after them, and computed again
-	loads  int32  // blocks that host memory has beyond them
-	tokens int32  // of both
-	more   int64  // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
+	drops  []*block // found after them, and computed again
+	loads  int32    // blocks that host memory has beyond them
+	tokens int32    // of both
+	more   int64    // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
 
 	node     *naiveNode // of a radix tree, in place of hits
 	unlocked int64      // blocks up to there that no request has
@@ -202,8 +202,10 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	in.free -= idle(f.hits)
 	if in.pool != nil {
 		in.pool.touch(f.hits)
-		if f.drops != nil && !f.drops.content {
-			in.pool.forget([]*block{f.drops}) // no other request can ask for it
+		for _, b := range f.drops {
+			if !b.content {
+				in.pool.forget([]*block{b}) // no other request can ask for it
+			}
 		}
 	}
 	r.Computed, r.want = f.tokens, want

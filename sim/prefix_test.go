@@ -34,6 +34,10 @@ func drawSharing(t *rapid.T) scenario {
 		sc.policy = &schedulers.Continuous{
 			MaxNumSeqs: int(maxNumSeqs), MaxNumBatchedTokens: max(maxNumSeqs, one("max_num_batched_tokens", 4, 16, 64, 1000)),
 			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+			Victim: []schedulers.Victim{schedulers.LastAdmitted, schedulers.LastInOrder}[sc.maxLen%2], // as good as a draw
+		}
+		if sc.maxLen%2 > 0 {
+			sc.order = shuffled{}
 		}
 	case "sorting":
 		drawSGLang(t, &sc, int(one("max_running_requests", 2, 4, 16)))
@@ -223,6 +227,33 @@ func TestWhatAnAbortedRequestHasAcceptedIsNeverFound(t *testing.T) {
 	twin, j := runNaive(sc), newJournal()
 	compare(t, "aborted", twin, j, run(t, sc.config(j)))
 	require.Equal(t, map[int32]int32{0: 0, 1: 0, 2: 0, 3: 9}, j.cached)
+}
+
+// TestAPreemptedRequestComputesItsLastToken: request 0 has taken blocks for its fourth or eighth token, which fills
+// one, when the more urgent request 1 lacks a block and takes that of the windows of request 0. That does not find the
+// block that it has filled, because its last token must be computed, be there others or not.
+func TestAPreemptedRequestComputesItsLastToken(t *testing.T) {
+	for _, test := range []struct {
+		blocks        int64
+		first, urgent sim.Request
+	}{
+		{6, sim.Request{Prompt: 3, Output: 8}, sim.Request{Prompt: 5, Output: 6}},
+		{4, sim.Request{Prompt: 2, Output: 3}, sim.Request{Prompt: 4, Output: 2}}, // and so it finds none
+	} {
+		sc := scenario{
+			size: 1, blocks: test.blocks, blockSize: 4, fixed: 1, maxLen: 12, tree: new(sim.Contents),
+			model: prices{token: sim.Second}, order: schedulers.Priority{},
+			policy: &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 100, Victim: schedulers.LastInOrder},
+		}
+		test.first.Priority, test.urgent.ID, test.urgent.Arrival = 1, 1, 1
+		sc.requests = []sim.Request{test.first, test.urgent}
+		for i := range sc.requests {
+			sc.requests[i].Traced = true
+		}
+		_, cl := play(t, sc, fmt.Sprintf("%d blocks", test.blocks))
+		require.NoError(t, sim.CheckCaches(cl))
+		require.Equal(t, int64(1), cl.PoolTotals(0).Preemptions)
+	}
 }
 
 // TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for

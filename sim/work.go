@@ -192,6 +192,8 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	if r.Computed > 0 {
 		in.cache.Reuse(slot, r.prompt(), w.match)
 		w.shape.SwapBlocks += int64(w.match.Offloaded)
+	} else if !in.cache.Radix() {
+		in.cache.Forget(slot) // what it had is too little to be reused
 	}
 	if len(in.pool.Tiers) > 0 {
 		in.countLoaded(r, &w.match)

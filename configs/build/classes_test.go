@@ -60,6 +60,27 @@ func simulated(t require.TestingT, text string, set ...string) (*Built, *metrics
 	return b, f.Summary(b.Describe("v", c.Totals().Arrived))
 }
 
+// TestUrgentRequestsPreemptOthersAnywhere: a request may be preempted that has just filled a block. Windows have blocks
+// that the urgent one takes, so that all others are there still when it comes back.
+func TestUrgentRequestsPreemptOthersAnywhere(t *testing.T) {
+	_, summary := simulated(t, `model: gemma-3-27b
+pools:
+  - {gpu: h100-sxm, max_num_seqs: 64, max_model_len: 2048, num_gpu_blocks: 2000, queue_order: priority,
+     async_scheduling: false}
+workload:
+  arrivals: {process: poisson, rate: 8}
+  classes:
+    - {name: chat, share: 0.5, prompt_tokens: {distribution: uniform, min: 1, max: 100},
+       output_tokens: {distribution: uniform, min: 1, max: 400}}
+    - {name: batch, share: 0.5, priority: 10, prompt_tokens: {distribution: uniform, min: 1, max: 100},
+       output_tokens: {distribution: uniform, min: 1, max: 400}}
+  requests: 150
+seed: 3
+`)
+	require.Equal(t, int64(150), summary.Requests.Completed)
+	require.Greater(t, summary.Requests.Preemptions, int64(50))
+}
+
 // TestClassesSumToTheRun: requests, tokens and gaps of all classes are those of the run, whatever happens to them.
 func TestClassesSumToTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

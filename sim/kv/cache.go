@@ -221,7 +221,7 @@ func (k *Cache) ReleaseSequence(slot int32, p Prompt, blocks int64, computed int
 	k.repeated -= blocks - freed
 }
 
-// Forget leaves what a preempted request in slot could have reused to eviction: it does not come back.
+// Forget leaves what a preempted request in slot could have reused to eviction.
 func (k *Cache) Forget(slot int32) {
 	if k.radix != nil {
 		k.radix.forget(slot)

@@ -119,7 +119,8 @@ func (p *prefixes) longest(slot int32, q Prompt, computes int32) Match {
 	if slot >= 0 {
 		if i := p.table(slot).retained; i != 0 {
 			x := &p.at[i]
-			return Match{Cached: x.to, Free: x.len() + p.countFree(q, x.from)}
+			to := min(x.to, p.full(computes-1)) // of the last token, too, the block may have been named
+			return Match{Cached: to, Free: to - x.from + p.countFree(q, x.from)}
 		}
 	}
 	node, tokens := p.path(q)
