@@ -46,9 +46,11 @@ window.ask = (() => {
       this.current = this.next;
       this.next = null;
       const { path, query } = this.current, own = this.current;
-      if (this.ends) this.current.timer = setTimeout(() => this.late(own), 1000 * longestS);
-      const worker = this.worker; // which may not have the program yet
-      program.then(() => worker.postMessage({ path, query }), () => {});
+      program.then(() => {
+        if (this.current !== own) return;
+        own.timer = setTimeout(() => this.late(own), 1000 * longestS); // loading the program takes what it takes
+        this.worker.postMessage({ path, query });
+      }, () => {});
     }
 
     hear({ error, text }) {
@@ -57,13 +59,21 @@ window.ask = (() => {
       if (!question) return;
       this.current = null;
       clearTimeout(question.timer);
-      if (error) question.reject(new Error(error)); else question.resolve(JSON.parse(text));
+      if (error) {
+        question.reject(new Error(error));
+        return this.again(); // a program that has failed once, as without memory, answers nothing more
+      }
+      question.resolve(JSON.parse(text));
       this.send();
     }
 
     late(question) {
-      question.resolve({ error: { control: "requests", message: "the run took longer than " + longestS +
-        " s; expected fewer or shorter requests" } });
+      if (this.ends) {
+        question.resolve({ error: { control: "requests", message: "the run took longer than " + longestS +
+          " s; expected fewer or shorter requests" } });
+      } else {
+        question.reject(new Error("the simulator took longer than " + longestS + " s; move a control to ask again"));
+      }
       this.again();
     }
 
@@ -74,9 +84,12 @@ window.ask = (() => {
     }
 
     again() {
+      const next = this.next;
       clearTimeout(this.current && this.current.timer);
       this.worker.terminate();
       this.begin();
+      this.next = next;
+      this.send();
     }
   }
   const simulators = { step: new Simulator(false), run: new Simulator(true) };

@@ -143,3 +143,21 @@ func TestARunIsNotTrustedBlindly(t *testing.T) {
 	b.Wait(`document.getElementById("run-warnings").textContent === "" && ` + simulated)
 	assert.Empty(t, b.Errors)
 }
+
+// TestAServerThatHasEndedLeavesNoNumbers: what stands beside controls that were moved since would be of another state.
+func TestAServerThatHasEndedLeavesNoNumbers(t *testing.T) {
+	server := httptest.NewServer(explored(t, "chat-8b").Handler())
+	defer server.Close()
+	b := pagetest.Drive(t, server.URL+"/?requests=200", 1280, 1000)
+	b.Wait(simulated)
+	server.Close()
+	b.Evaluate(`document.getElementById("control-rate").focus()`)
+	b.Press("Home")
+	b.Wait(`/decodesim explore has ended/.test(document.getElementById("answer").textContent)`)
+	for _, id := range []string{"yaml", "step-facts", "run-facts", "felt"} {
+		assert.Empty(t, b.Evaluate(`document.getElementById("`+id+`").textContent`), id)
+	}
+	assert.Zero(t, b.Evaluate(`[...document.querySelectorAll("#results figure")].filter((e) => !e.hidden).length`))
+	b.Click("#copy")
+	b.Wait(`document.getElementById("copied").textContent === "There is nothing to copy."`)
+}

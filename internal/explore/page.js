@@ -139,11 +139,7 @@
     }
     complain("step", x.error);
     if (!x.explanation) {
-      $("answer").textContent = "There is no such deployment.";
-      $("yaml").textContent = "";
-      facts("step-facts", []);
-      $("warnings").replaceChildren();
-      ["roofline", "batches"].forEach((id) => plot(id, null));
+      empty("There is no such deployment.");
       return false;
     }
     $("answer").textContent = x.answer;
@@ -153,6 +149,20 @@
     plot("batches", x.batches);
     $("yaml").textContent = x.yaml;
     return true;
+  }
+
+  // Numbers of another state than that of the controls would mislead.
+  function empty(why) {
+    $("answer").textContent = why;
+    $("yaml").textContent = "";
+    facts("step-facts", []);
+    warn("warnings", []);
+    ["roofline", "batches"].forEach((id) => plot(id, null));
+    unfelt("Nothing is simulated.");
+  }
+  function unfelt(why) {
+    drawRun({});
+    $("run-answer").textContent = why;
   }
 
   // Errors stand at their controls; those of none, at the one that was moved last.
@@ -180,8 +190,8 @@
   }
 
   // Asking. A newer question ends the one before.
-  const lost = (e) => {
-    if (e.name !== "AbortError") $("answer").textContent = "No answer: " + e.message;
+  const lost = (e, say) => {
+    if (e.name !== "AbortError") say("No answer: " + e.message + ".");
   };
 
   async function ask() {
@@ -193,15 +203,9 @@
       const x = await window.ask("step", query, own.signal);
       if (own !== asking) return;
       complaints.run = null;
-      const possible = show(x);
-      if (possible) {
-        waiting = setTimeout(run, 120);
-      } else {
-        drawRun({});
-        $("run-answer").textContent = "Nothing is simulated.";
-      }
+      if (show(x)) waiting = setTimeout(run, 120);
     } catch (e) {
-      lost(e);
+      lost(e, empty);
     }
   }
 
@@ -225,7 +229,7 @@
       drawRun(x);
       $("run-answer").textContent = x.answer || "Nothing was simulated.";
     } catch (e) {
-      lost(e);
+      lost(e, unfelt);
     } finally {
       if (own === running) section.classList.remove("busy");
     }

@@ -162,6 +162,27 @@ func TestTheSiteAnswersWithinASecond(t *testing.T) {
 	assert.Empty(t, b.Errors)
 }
 
+// TestAWorkerThatFailsIsBegunAnew: one question has no answer and leaves no numbers, and the next is answered.
+func TestAWorkerThatFailsIsBegunAnew(t *testing.T) {
+	b := opened(t, "?requests=200", 1280)
+	b.Wait(simulated)
+	b.Evaluate(`document.getElementById("control-rate").focus()`)
+	for path, say := range map[string]string{"step": "answer", "run": "run-answer"} {
+		b.Evaluate(`(() => { const post = Worker.prototype.postMessage;
+			Worker.prototype.postMessage = function (m) {
+				if (m.path !== "` + path + `") return post.call(this, m);
+				Worker.prototype.postMessage = post;
+				post.call(this, { ...m, path: "nowhere" });
+			}; })()`)
+		b.Press("ArrowRight")
+		b.Wait(`document.getElementById("` + say + `").textContent === 'No answer: nothing answers "nowhere".'`)
+		assert.Empty(t, b.Evaluate(`document.getElementById("run-facts").textContent`))
+		b.Press("ArrowRight")
+		b.Wait(simulated)
+	}
+	assert.Empty(t, b.Errors)
+}
+
 // TestTheSiteOnAPhone has what the page of the server has: no plot is empty, nothing is wider than it, and what cannot
 // be is said at its control.
 func TestTheSiteOnAPhone(t *testing.T) {

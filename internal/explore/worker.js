@@ -19,7 +19,9 @@ onmessage = async ({ data }) => {
     }
     await begun;
     const text = self.decodesim.answer(data.path, data.query);
-    postMessage(text instanceof Error ? { error: text.message } : { text });
+    if (text instanceof Error) throw text;
+    if (typeof text !== "string") throw new Error("the simulator has ended, perhaps for want of memory");
+    postMessage({ text });
   } catch (e) {
     postMessage({ error: e.message });
   }
