@@ -13,8 +13,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// steps is a step model that writes down what each step computes: prompts and their tokens, and decodes. A step takes
-// a second.
+// steps is a step model that writes down what each step computes: prompts and their tokens, and decodes, with their
+// tokens if they draft. A step takes a second.
 type steps struct {
 	all  []string
 	same int // steps that were as the last of all
@@ -25,10 +25,12 @@ func (s *steps) Price(ranks []sim.Shape, g *sim.Segment) {
 	*g = sim.Segment{First: sim.Second, Steps: 1}
 	r := &ranks[0]
 	now := fmt.Sprintf("d%d", r.Decodes)
-	if r.Prefills > 0 {
-		now = fmt.Sprintf("p%d:%d", r.Prefills, r.PrefillTokens)
-		if r.Decodes > 0 {
-			now += fmt.Sprintf("+d%d", r.Decodes)
+	if r.Drafts > 0 {
+		now += fmt.Sprintf(":%d", r.DecodeTokens)
+	}
+	if prompts := fmt.Sprintf("p%d:%d", r.Prefills, r.PrefillTokens); r.Prefills > 0 {
+		if now = prompts + "+" + now; r.Decodes == 0 {
+			now = prompts
 		}
 	}
 	if n := len(s.all); n > 0 && s.last() == now {

@@ -1,0 +1,104 @@
+package schedulers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// loadsOf returns what an instance computes whose KV connector loads the caches of prompts, at once: another instance
+// reads those, in a step for what has come together, and emits so many tokens of each.
+func loadsOf(t *testing.T, p schedulers.Continuous, blocks int64, emits int32, change func(*sim.PoolSpec),
+	requests ...sim.Request) []string {
+	t.Helper()
+	pool := func() *sim.PoolSpec { return testcluster.NewPool(1, routers.LeastLoaded{}) }
+	reads, decodes, model := pool(), pool(), &steps{}
+	decodes.Name, decodes.Scheduler, decodes.Model, decodes.KVBlocks = "d", &p, model, blocks
+	decodes.MaxNumSeqs, decodes.ConnectorLoads, decodes.RecomputeLastToken = p.MaxNumSeqs, true, true
+	decodes.MaxModelLen = int32(min(blocks*4, 40))
+	if change != nil {
+		change(decodes)
+	}
+	stage := sim.Stage{Tokens: emits, Cache: true, Link: sim.Link{Layers: 1}}
+	c, log := testcluster.New(func(c *sim.Config) { c.Routes = []sim.Route{{stage, {Pool: 1}}} }, requests, reads, decodes)
+	c.Run()
+	require.Equal(t, len(requests), log.Count(sim.Completed), "all are served: %v", model.all)
+	return model.all
+}
+
+// TestLoadsJoinTheBatch: of two prompts of two blocks each, the last token is computed again, unless the instance that
+// read them has emitted the token after it.
+func TestLoadsJoinTheBatch(t *testing.T) {
+	oneByOne := []string{"p1:1", "3 × d1", "p1:1", "3 × d1"}
+	for _, c := range []struct {
+		name   string
+		blocks int64
+		tokens int32
+		rule   func(*schedulers.Continuous)
+		want   []string
+	}{
+		{"both", 100, 0, func(*schedulers.Continuous) {}, []string{"p2:2", "3 × d2"}},
+		{"with a token", 100, 1, func(*schedulers.Continuous) {}, []string{"3 × d2"}},
+		{"one place", 100, 0, func(p *schedulers.Continuous) { p.MaxNumSeqs = 1 }, oneByOne},
+		{"one token a step", 100, 0, func(p *schedulers.Continuous) { p.MaxNumSeqs, p.MaxNumBatchedTokens = 1, 1 }, oneByOne},
+		{"two tokens, one for a draft model", 100, 0, func(p *schedulers.Continuous) {
+			p.MaxNumSeqs, p.MaxNumBatchedTokens, p.DraftSlots = 2, 2, 1
+		}, oneByOne},
+		{"no block for a third of either", 4, 0, func(*schedulers.Continuous) {},
+			[]string{"p2:2", "3 × d1", "p1:9", "2 × d1"}},
+		// the first gives its blocks to the second: without it neither could go on
+		{"no block to begin with", 4, 1, func(*schedulers.Continuous) {}, []string{"3 × d1", "p1:9", "2 × d1"}},
+		{"a watermark", 6, 1, func(p *schedulers.Continuous) { p.WatermarkBlocks = 1 }, []string{"6 × d1"}},
+		{"a block above it", 7, 1, func(p *schedulers.Continuous) { p.WatermarkBlocks = 1 }, []string{"3 × d2"}},
+	} {
+		p := schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 20}
+		c.rule(&p)
+		got := loadsOf(t, p, c.blocks, c.tokens, nil, sim.Request{Prompt: 8, Output: 4}, sim.Request{Prompt: 8, Output: 4})
+		assert.Equal(t, c.want, got, c.name)
+	}
+}
+
+// TestLoadsBeginInWhatAStepLeaves: the first of two requests decodes from 1 s on, and the cache of the second can be
+// loaded from 2 s on, if it fits: then it joins the step after, or, where an engine composes each step while the one
+// before runs, one step later. Otherwise it waits until the first has ended. At the end that one has 3 blocks, the last
+// of them from 2 s on.
+func TestLoadsBeginInWhatAStepLeaves(t *testing.T) {
+	knowing, later := []string{"p1:1", "d1", "p1:1+d1", "2 × d1"}, []string{"p1:1", "2 × d1", "p1:1+d1", "d1"}
+	waits := []string{"p1:1", "4 × d1", "p1:1"}
+	draftModel := func(budget int32) func(*schedulers.Continuous) {
+		return func(p *schedulers.Continuous) { p.MaxNumSeqs, p.MaxNumBatchedTokens, p.DraftSlots = 2, budget, 1 }
+	}
+	for _, c := range []struct {
+		name   string
+		blocks int64
+		rule   func(*schedulers.Continuous)
+		fits   bool
+	}{
+		{"at once", 100, func(*schedulers.Continuous) {}, true},
+		{"just", 5, func(*schedulers.Continuous) {}, true},
+		{"a block too few", 4, func(*schedulers.Continuous) {}, false},
+		{"just above a watermark", 7, func(p *schedulers.Continuous) { p.WatermarkBlocks = 2 }, true},
+		{"below a watermark", 6, func(p *schedulers.Continuous) { p.WatermarkBlocks = 2 }, false},
+		{"one place", 100, func(p *schedulers.Continuous) { p.MaxNumSeqs = 1 }, false},
+		{"a token for each and its draft model", 100, draftModel(4), true},
+		{"no token for the second's draft model", 100, draftModel(3), false},
+	} {
+		p := schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 20}
+		c.rule(&p)
+		for i, change := range []func(*sim.PoolSpec){nil, ahead} {
+			want := waits
+			if c.fits {
+				want = [][]string{knowing, later}[i]
+			}
+			got := loadsOf(t, p, c.blocks, 0, change, sim.Request{Prompt: 8, Output: 5},
+				sim.Request{Prompt: 8, Output: 1, Arrival: testcluster.At(1)})
+			assert.Equal(t, want, got, "%s, ahead %v", c.name, i > 0)
+		}
+	}
+}
