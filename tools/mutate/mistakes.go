@@ -61,6 +61,7 @@ type finder struct {
 	text  []byte
 	file  *token.File
 	in    *function
+	fails map[ast.Stmt]bool // returns an error that has been found
 	found []mistake
 }
 
@@ -71,7 +72,7 @@ func mistakesIn(path string, text []byte) ([]mistake, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{path: path, pack: tree.Name.Name, text: text, file: set.File(tree.Pos())}
+	f := &finder{path: path, pack: tree.Name.Name, text: text, file: set.File(tree.Pos()), fails: map[ast.Stmt]bool{}}
 	for _, d := range tree.Decls {
 		function, ok := d.(*ast.FuncDecl)
 		if !ok || function.Body == nil || function.Name.Name == "String" || function.Name.Name == "Error" {
@@ -96,7 +97,7 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.CallExpr:
 		return f.call(n)
 	case *ast.ReturnStmt:
-		if last := len(n.Results) - 1; last > 0 && isError(n.Results[last]) {
+		if last := len(n.Results) - 1; last > 0 && (isError(n.Results[last]) || f.fails[n]) {
 			return false // what stands beside an error is no result
 		}
 	case *ast.BinaryExpr:
@@ -113,6 +114,7 @@ func (f *finder) visit(n ast.Node) bool {
 			f.replace(n.Pos(), n.End(), "_ = 0") // what was to be done is not
 		}
 	case *ast.IfStmt:
+		f.failing(n)
 		f.replace(n.Cond.Pos(), n.Cond.End(), "!("+f.at(n.Cond.Pos(), n.Cond.End())+")")
 	case *ast.Ident:
 		if other, ok := map[string]string{"true": "false", "false": "true"}[n.Name]; ok {
@@ -126,8 +128,22 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
+// failing finds the statements that return an error which an if statement has found: "if err != nil { return 0, err }".
+func (f *finder) failing(n *ast.IfStmt) {
+	found, ok := n.Cond.(*ast.BinaryExpr)
+	if !ok || found.Op != token.NEQ || !is(found.Y, "nil") {
+		return
+	}
+	err, ok := found.X.(*ast.Ident)
+	for _, s := range n.Body.List {
+		if r, returns := s.(*ast.ReturnStmt); ok && returns && len(r.Results) > 0 {
+			f.fails[r] = is(r.Results[len(r.Results)-1], err.Name)
+		}
+	}
+}
+
 // call swaps the smaller for the larger. What a panic or an error says is no behaviour, and how much a slice has room
-// for at first is none either.
+// for at first is none either; nor is by how much the sign of an infinity is above or below zero.
 func (f *finder) call(n *ast.CallExpr) (inside bool) {
 	switch {
 	case named(n, "min"):
@@ -135,6 +151,9 @@ func (f *finder) call(n *ast.CallExpr) (inside bool) {
 	case named(n, "max"):
 		f.replace(n.Fun.Pos(), n.Fun.End(), "min")
 	case named(n, "make"), named(n, "panic"):
+		return false
+	case f.at(n.Fun.Pos(), n.Fun.End()) == "math.IsInf" && !isZero(n.Args[1]):
+		ast.Inspect(n.Args[0], f.visit)
 		return false
 	}
 	return !isError(n)
@@ -154,9 +173,16 @@ func isError(n ast.Expr) bool {
 	return ok && (of.Name == "fmt" || of.Name == "errors" || of.Name == "check")
 }
 
-func named(n *ast.CallExpr, name string) bool {
-	f, ok := n.Fun.(*ast.Ident)
-	return ok && f.Name == name
+func named(n *ast.CallExpr, name string) bool { return is(n.Fun, name) }
+
+func is(n ast.Expr, name string) bool {
+	of, ok := n.(*ast.Ident)
+	return ok && of.Name == name
+}
+
+func isZero(n ast.Expr) bool {
+	number, ok := n.(*ast.BasicLit)
+	return ok && number.Value == "0"
 }
 
 func (f *finder) swap(from token.Token, at token.Pos) {

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMistakes has one of each kind, and none in what a function says.
+// TestMistakes has one of each kind, and none in what a function says, in what it returns beside an error or in how far
+// a sign is from zero.
 func TestMistakes(t *testing.T) {
 	const source = `package p
 
@@ -28,6 +29,13 @@ func f(x, y int, s *state) bool {
 }
 
 func g(x int) (int, error) { return 1, errors.New("no") }
+
+func h(x float64) (int, error) {
+	if _, err := g(1); err != nil {
+		return 2, err
+	}
+	return 3, nil && math.IsInf(x, 4) && math.IsInf(5, 0)
+}
 `
 	found, err := mistakesIn("p.go", []byte(source))
 	require.NoError(t, err)
@@ -39,6 +47,10 @@ func g(x int) (int, error) { return 1, errors.New("no") }
 	assert.Equal(t, []string{
 		"if !(x < y && !s.on) {", "if x < y || !s.on {", "if x <= y && !s.on {",
 		"s.sum -= min(x, y)", "s.sum += max(x, y)", "_ = x", "s.count--", "_ = 0", "return false",
+		"if _, err := g(1); !(err != nil) {", "if _, err := g(2); err != nil {", "if _, err := g(1); err == nil {",
+		"return 4, nil && math.IsInf(x, 4) && math.IsInf(5, 0)",
+		"return 3, nil && math.IsInf(x, 4) || math.IsInf(5, 0)", "return 3, nil || math.IsInf(x, 4) && math.IsInf(5, 0)",
+		"return 3, nil && math.IsInf(x, 4) && math.IsInf(6, 0)", "return 3, nil && math.IsInf(x, 4) && math.IsInf(5, 1)",
 	}, got)
 }
 

@@ -79,7 +79,7 @@ func (t *trials) build(ctx context.Context) error {
 
 // try asks the tests that are most likely to notice a mistake, and fastest, before the others: those of its own package
 // and of its room with a few draws, then those elsewhere, and last all draws of the first. It returns the package that
-// noticed it.
+// noticed it. What the others take without a mistake is measured only if they do not pass with it, since they mostly do.
 func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err error) {
 	m := t.mistakes[id]
 	near := []string{"./" + filepath.Dir(m.file)}
@@ -93,7 +93,8 @@ func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err err
 	for _, ask := range []struct {
 		packages []string
 		last     bool // of the ways to run the tests, not the first
-	}{{near, false}, {far, false}, {near, true}, {far, true}} {
+		first    bool // these are asked of every mistake
+	}{{near, false, true}, {far, false, false}, {near, true, false}, {far, true, false}} {
 		for _, of := range ask.packages {
 			runs, err := t.runsOf(ctx, of)
 			if err != nil {
@@ -103,17 +104,28 @@ func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err err
 				if ask.last != (i > 0) {
 					continue
 				}
-				if err := t.measure(ctx, of, &runs[i]); err != nil {
-					return "", "", err
-				}
-				one, err := t.run(ctx, of, id, runs[i], "-test.failfast")
-				if err != nil || one.verdict != survived {
-					return one.verdict, of, err
+				v, err := t.ask(ctx, of, id, &runs[i], ask.first)
+				if err != nil || v != survived {
+					return v, of, err
 				}
 			}
 		}
 	}
 	return survived, "", nil
+}
+
+// ask runs tests of a package with a mistake. Those that do not pass have to pass without it.
+func (t *trials) ask(ctx context.Context, of string, id int, run *testRun, measured bool) (verdict, error) {
+	if measured {
+		if err := t.measure(ctx, of, run); err != nil {
+			return "", err
+		}
+	}
+	with, err := t.run(ctx, of, id, *run, "-test.failfast")
+	if err != nil || with.verdict == survived {
+		return with.verdict, err
+	}
+	return with.verdict, t.measure(ctx, of, run)
 }
 
 // distinct returns what is in all, in order, without what came before.
@@ -154,7 +166,8 @@ func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
 	return runs, nil
 }
 
-// measure limits a run by what it takes without a mistake, which the tests have to pass.
+// measure limits a run by several times what it takes without a mistake, which the tests have to pass: a machine that is
+// busy with other work is no mistake.
 func (t *trials) measure(ctx context.Context, of string, run *testRun) error {
 	if run.limit > 0 {
 		return nil
@@ -163,7 +176,11 @@ func (t *trials) measure(ctx context.Context, of string, run *testRun) error {
 	if err != nil || right.verdict != survived {
 		return errors.Join(fmt.Errorf("the tests of %s without a mistake: %s: %s", of, right.verdict, right.said), err)
 	}
-	run.limit = 3*time.Second + 2*right.took
+	if right.lasted > t.limit/4 {
+		return fmt.Errorf("the tests of %s take %v without a mistake, too near to the limit of %v", of,
+			right.lasted.Round(time.Second), t.limit)
+	}
+	run.limit = 4*time.Second + 4*right.took
 	return nil
 }
 
@@ -216,11 +233,11 @@ func drawsAtRandom(of string) (bool, error) {
 	return false, nil
 }
 
-// outcome is what tests said and came to, and how much processor time they took.
+// outcome is what tests said and came to, how much processor time they took, and how long they lasted.
 type outcome struct {
-	said    []byte
-	verdict verdict
-	took    time.Duration
+	said         []byte
+	verdict      verdict
+	took, lasted time.Duration
 }
 
 // run runs tests with a mistake, 0 for none. Tests that fail have noticed the mistake; limits of the shell end those
@@ -237,6 +254,7 @@ func (t *trials) run(ctx context.Context, of string, id int, run testRun, more .
 	c := exec.CommandContext(limited, "sh", args...)
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", madeVariable, id))
 	c.Dir, c.WaitDelay = of, 5*time.Second
+	began := time.Now()
 	said, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	if ctx.Err() != nil {
@@ -245,12 +263,13 @@ func (t *trials) run(ctx context.Context, of string, id int, run testRun, more .
 	if err != nil && !errors.As(err, &exit) && limited.Err() == nil {
 		return outcome{}, err
 	}
-	took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	o := outcome{said: said, verdict: noticed, lasted: time.Since(began)}
+	o.took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	switch {
 	case err == nil:
-		return outcome{said, survived, took}, nil
-	case limited.Err() != nil, run.limit > 0 && took >= run.limit-time.Second:
-		return outcome{said, overdue, took}, nil
+		o.verdict = survived
+	case limited.Err() != nil, run.limit > 0 && o.took >= run.limit-time.Second:
+		o.verdict = overdue
 	}
-	return outcome{said, noticed, took}, nil
+	return o, nil
 }
