@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/check"
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/requests"
 	"github.com/decodesim/decodesim/workloads/sessions"
@@ -242,4 +244,26 @@ func TestAnswersCostNoMemory(t *testing.T) {
 	require.NoError(t, err)
 	var r sim.Request
 	require.Less(t, testing.AllocsPerRun(10000, func() { f.Next(&r) }), 0.01)
+}
+
+// ended is a source that has ended, for a reason.
+type ended struct{ *Open }
+
+func (ended) Err() error { return errors.New("it has ended") }
+
+// TestAFanSaysWhyItEnded: for its own reason, as there are more answers than requests may have numbers, or for that of
+// the source of its prompts.
+func TestAFanSaysWhyItEnded(t *testing.T) {
+	one := lengths.Spec{Distribution: "fixed", Mean: 9}
+	source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 5}, Requests: 1,
+		Mix: requests.Mix{Prompt: one, Output: one}}, 1)
+	require.NoError(t, err)
+	f, err := NewFan(source, Choices{N: 2}, 1)
+	require.NoError(t, err)
+	require.NoError(t, f.Err())
+	f.source = ended{source}
+	require.EqualError(t, f.Err(), "it has ended")
+	f.prompts, f.next = check.RequestsMax/2, 2
+	require.False(t, f.Next(new(sim.Request)))
+	require.ErrorContains(t, f.Err(), "has answers beyond request")
 }

@@ -131,6 +131,16 @@ func TestRatesFollowTheCurve(t *testing.T) {
 	require.InDelta(t, 60, c.total(), 1e-9)
 }
 
+// TestBurstsHaveARequestInTenThousandCycles, at least: half a second of each state with 0.0001 requests a second.
+func TestBurstsHaveARequestInTenThousandCycles(t *testing.T) {
+	least := Spec{Process: "on-off", OnRate: 1e-4, OffRate: 1e-4, OnS: .5, OffS: .5}
+	_, err := New(least, 1)
+	require.NoError(t, err)
+	least.OffRate = 0.99e-4
+	_, err = New(least, 1)
+	require.ErrorContains(t, err, "at least 0.0001 requests are expected per on and off")
+}
+
 func TestBadArrivalsAreRefusedByName(t *testing.T) {
 	for _, c := range []struct {
 		a    Spec

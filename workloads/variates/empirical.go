@@ -45,8 +45,8 @@ func NewAliasTable(values, weights []float64, total float64) *AliasTable {
 
 // Draw returns one of the values.
 func (t *AliasTable) Draw(r *rand.Rand) float64 {
-	u := float64(r.Float64() * float64(len(t.values)))
-	i := min(int(u), len(t.values)-1)
+	u := float64(r.Float64() * float64(len(t.values))) // below that number, rounded too, as Float64 is at most 1 − 2^−53
+	i := int(u)
 	if u-math.Floor(u) < t.share[i] {
 		return t.values[i]
 	}
