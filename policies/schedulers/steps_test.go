@@ -121,6 +121,12 @@ func TestPromptsComeFirst(t *testing.T) {
 		{"a prompt waits for decodes", 100, func(p *schedulers.PrefillFirst) { p.PrefillBelow = 2 }, three(),
 			[]string{"p2:18", "2 × d2", "p1:3", "d2", "6 × d1"}},
 		{"recompute", 6, func(*schedulers.PrefillFirst) {}, twice(), recomputed},
+		{"just enough", 8, func(*schedulers.PrefillFirst) {}, twice(), []string{"p2:16", "7 × d2"}},
+		// the third goes first, as two of its blocks would be the eighth; the second is longer than a step by its return, in
+		// which it is alone then
+		{"recompute what is longer than a step", 7, func(p *schedulers.PrefillFirst) { p.MaxNumBatchedTokens = 12 },
+			append(twice(), sim.Request{Prompt: 4, Output: 2}),
+			[]string{"p1:8", "p2:12", "4 × d2", "3 × d1", "p1:13", "p1:5", "2 × d1"}},
 		{"swap", 6, func(p *schedulers.PrefillFirst) { p.Preempt = sim.Swap }, twice(),
 			[]string{"p2:16", "4 × d2", "6 × d1"}},
 		{"watermark", 6, func(p *schedulers.PrefillFirst) { p.WatermarkBlocks = 2 }, twice(), recomputed},
@@ -149,6 +155,9 @@ func TestOneBudgetForPromptsAndDecodes(t *testing.T) {
 		{"prompts that wait for others", 100, func(p *schedulers.Continuous) {
 			p.Unchunked, p.MaxNumBatchedTokens, p.BatchWaitIters = true, 16, 2
 		}, three(), []string{"p1:6", "2 × d1", "p2:15+d1", "2 × d2", "5 × d1"}},
+		{"which wait for a step", 100, func(p *schedulers.Continuous) {
+			p.Unchunked, p.MaxNumBatchedTokens, p.BatchWaitIters = true, 16, 1
+		}, three(), []string{"p1:6", "d1", "p2:15+d1", "d3", "d2", "5 × d1"}},
 		{"which wait no longer than there are decodes", 100, func(p *schedulers.Continuous) {
 			p.Unchunked, p.MaxNumBatchedTokens, p.BatchWaitIters = true, 16, 9
 		}, three(), []string{"p1:6", "3 × d1", "p2:15", "2 × d2", "5 × d1"}},
@@ -163,6 +172,13 @@ func TestOneBudgetForPromptsAndDecodes(t *testing.T) {
 		{"a draft model takes a token beside each request's", 100, func(p *schedulers.Continuous) { p.DraftSlots = 1 },
 			three(), []string{"p1:6", "2 × p1:5+d1", "p2:4+d1", "p1:1+d1", "d2", "6 × d1"}},
 		{"preemption", 6, wide, twice(), recomputed},
+		// it returns in chunks in the step after, as two blocks are free, and goes again for want of a third
+		{"preemption of chunks", 6, func(*schedulers.Continuous) {}, twice(), []string{"p1:8", "p1:7+d1", "p1:1+d1", "2 × d2",
+			"d1", "p1:7+d1", "d1", "p1:8", "p1:3", "4 × d1"}},
+		{"preemption of what is longer than a step by its return", 6, func(p *schedulers.Continuous) {
+			p.Unchunked, p.MaxNumBatchedTokens = true, 9
+		}, twice(), []string{"p1:8", "p1:8+d1", "3 × d2", "3 × d1", "p1:12", "3 × d1"}},
+		{"no preemption, with just enough", 8, wide, twice(), []string{"p2:16", "7 × d2"}},
 		{"one that stops the step", 6, func(p *schedulers.Continuous) { wide(p); p.StopsAtSelf = true }, twice(), recomputed},
 		{"no eviction", 6, func(p *schedulers.Continuous) { wide(p); p.NoEvict = true }, twice(), oneByOne},
 		{"no need of eviction", 8, func(p *schedulers.Continuous) { wide(p); p.NoEvict = true }, twice(),
@@ -238,6 +254,12 @@ func TestSGLangMakesRoomForWhatItExpects(t *testing.T) {
 		// a token is expected of each: the second fits a step later, when the first has its page; then one is retracted
 		{"retraction", 6, func(p *schedulers.SGLang) { p.ClipMaxNewTokens = 1 }, twice(),
 			[]string{"2 × p1:8", "4 × d2", "3 × d1", "p1:13", "2 × d1"}},
+		{"no retraction, with just enough", 8, func(p *schedulers.SGLang) { p.ClipMaxNewTokens = 1 }, twice(),
+			[]string{"p2:16", "7 × d2"}},
+		// both have emitted as much, and the other has the shorter prompt
+		{"retraction of the longer prompt", 6, func(p *schedulers.SGLang) { p.ClipMaxNewTokens = 1 },
+			[]sim.Request{{Prompt: 8, Output: 8}, {Prompt: 4, Output: 12}},
+			[]string{"p2:12", "4 × d2", "7 × d1", "p1:13", "2 × d1"}},
 		// 11 blocks. At 3 s the first has 22 tokens to emit and 3 blocks. Of these 10 % leave room for 8 + 4 + 4 tokens
 		{"little is expected", 11, func(p *schedulers.SGLang) { p.InitNewTokenRatio = p.MinNewTokenRatio }, later,
 			[]string{"p1:8", "2 × d1", "p1:8", "3 × d2", "18 × d1"}},
