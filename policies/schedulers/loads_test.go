@@ -19,7 +19,8 @@ func loadsOf(t *testing.T, p schedulers.Continuous, blocks int64, emits int32, c
 	t.Helper()
 	pool := func() *sim.PoolSpec { return testcluster.NewPool(1, routers.LeastLoaded{}) }
 	reads, decodes, model := pool(), pool(), &steps{}
-	decodes.Name, decodes.Scheduler, decodes.Model, decodes.KVBlocks = "d", &p, model, blocks
+	decodes.Name, decodes.Scheduler, decodes.Model = "d", &p, model
+	decodes.KVBlocks = blocks
 	decodes.MaxNumSeqs, decodes.ConnectorLoads, decodes.RecomputeLastToken = p.MaxNumSeqs, true, true
 	decodes.MaxModelLen = int32(min(blocks*4, 40))
 	if change != nil {

@@ -28,10 +28,12 @@ func (s *steps) Price(ranks []sim.Shape, g *sim.Segment) {
 	if r.Drafts > 0 {
 		now += fmt.Sprintf(":%d", r.DecodeTokens)
 	}
-	if prompts := fmt.Sprintf("p%d:%d", r.Prefills, r.PrefillTokens); r.Prefills > 0 {
-		if now = prompts + "+" + now; r.Decodes == 0 {
-			now = prompts
-		}
+	prompts := fmt.Sprintf("p%d:%d", r.Prefills, r.PrefillTokens)
+	switch {
+	case r.Prefills > 0 && r.Decodes > 0:
+		now = prompts + "+" + now
+	case r.Prefills > 0:
+		now = prompts
 	}
 	if n := len(s.all); n > 0 && s.last() == now {
 		s.same++

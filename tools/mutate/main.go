@@ -68,7 +68,8 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	if err := known.apply(all); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "%d mistakes that change nothing are left out: tools/mutate/equivalent.yaml says why\n", len(known))
+	_, _ = fmt.Fprintf(w, "%d mistakes that change nothing are left out: tools/mutate/equivalent.yaml says why\n",
+		len(known))
 	for i := range all {
 		all[i] = slices.DeleteFunc(all[i], func(m mistake) bool { return !m.within(strings.Split(*only, ",")) })
 	}

@@ -79,7 +79,8 @@ func (t *trials) build(ctx context.Context) error {
 
 // try asks the tests that are most likely to notice a mistake, and fastest, before the others: those of its own package
 // and of its room with a few draws, then those elsewhere, and last all draws of the first. It returns the package that
-// noticed it. What the others take without a mistake is measured only if they do not pass with it, since they mostly do.
+// noticed it. What the others take without a mistake is measured only if they do not pass with it, since they mostly
+// do.
 func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err error) {
 	m := t.mistakes[id]
 	near := []string{"./" + filepath.Dir(m.file)}
@@ -166,8 +167,8 @@ func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
 	return runs, nil
 }
 
-// measure limits a run by several times what it takes without a mistake, which the tests have to pass: a machine that is
-// busy with other work is no mistake.
+// measure limits a run by several times what it takes without a mistake, which the tests have to pass: a machine that
+// is busy with other work is no mistake.
 func (t *trials) measure(ctx context.Context, of string, run *testRun) error {
 	if run.limit > 0 {
 		return nil
