@@ -83,7 +83,7 @@ type adapterTally struct {
 	reads     int64    // of them, those that came from storage
 	copying   Duration // for which steps waited for both
 	lockedOut int64    // of adapted, those that waited while all slots had other adapters
-	lockedNS  int64    // ns for which they did
+	lockedNS  Uint128  // ns for which they did
 }
 
 // newAdapters returns the adapters of an instance of p that starts; nil: requests have none.
@@ -236,7 +236,7 @@ func (w *Work) admitAdapter(r *Request, first bool) {
 		}
 		if locked := a.outside(r.Adapter, w.now) - a.queued[r.slot]; locked > 0 {
 			t.lockedOut++
-			t.lockedNS += int64(locked / Nanosecond)
+			t.lockedNS.AddOne(uint64(locked / Nanosecond))
 		}
 	}
 	w.shape.AdapterCopies += a.load(r.Adapter, t)
@@ -299,7 +299,7 @@ func (t *AdapterTotals) add(x *adapterTally) {
 	t.Reads += x.reads
 	t.CopyingS += x.copying.Seconds()
 	t.Waited += x.lockedOut
-	t.WaitedS += float64(x.lockedNS) / 1e9
+	t.WaitedS += x.lockedNS.Float() / 1e9
 }
 
 // heaps is the requests of a queue that the scheduler sees, in a heap for each adapter.

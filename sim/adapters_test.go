@@ -126,6 +126,30 @@ func TestACopyPrecedesTheStep(t *testing.T) {
 	require.Equal(t, int64(3), totals.Reads)
 }
 
+// fiftyDays prices a step of one prompt at 50 days, and others at a second.
+type fiftyDays struct{}
+
+func (fiftyDays) Price(ranks []sim.Shape, g *sim.Segment) {
+	seconds{}.Price(ranks, g)
+	if ranks[0].Prefills == 1 {
+		g.First = 50 * 86400 * sim.Second
+	}
+	g.Part[sim.Overhead].A = g.First
+}
+
+// 2200 requests wait for 50 days each, more than 292 years in all.
+func TestManyRequestsMayWaitForLong(t *testing.T) {
+	adapters := []uint16{1}
+	for range 2200 {
+		adapters = append(adapters, 2)
+	}
+	sc := adaptedScenario(1, 1, adapters...)
+	sc.model, sc.blocks = fiftyDays{}, 3000
+	sc.policy = &schedulers.Continuous{MaxNumSeqs: 3000, MaxNumBatchedTokens: 3000}
+	_, totals := ends(t, &sc)
+	require.Equal(t, 2200*50*86400., totals.WaitedS)
+}
+
 // A pool refuses adapters that it could not give slots.
 func TestAPoolRefusesAdaptersWithoutRoom(t *testing.T) {
 	for _, change := range []func(a *sim.Adapters){

@@ -11,6 +11,7 @@ import (
 type (
 	Time     = clock.Time
 	Duration = clock.Duration
+	Uint128  = clock.Uint128
 )
 
 // Units of Duration, and the limits of the clock.

@@ -104,7 +104,7 @@ func (c *Cluster) Switch(in *Instance, to *Pool, after Duration) {
 // down ends the life of in, which has no request left.
 func (c *Cluster) down(in *Instance) {
 	in.life = down
-	in.pool.up += c.now.Sub(in.since)
+	in.pool.up.AddOne(uint64(c.now.Sub(in.since)))
 	in.clear()
 	if to := in.next; to != nil {
 		in.next = nil
@@ -151,7 +151,7 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 	}
 	in.life = down
 	in.pool.list()
-	in.pool.up += c.now.Sub(in.since)
+	in.pool.up.AddOne(uint64(c.now.Sub(in.since)))
 	for _, rank := range in.parts {
 		rank.requests.clear()
 		rank.queue.clear()

@@ -183,3 +183,15 @@ func TestAClientMayCancelAnywhere(t *testing.T) {
 		require.Positive(t, cover[what], what)
 	}
 }
+
+// TestManyReplicasMayBeUpForLong: three are drained after 50 days, which sums to more than a clock holds.
+func TestManyReplicasMayBeUpForLong(t *testing.T) {
+	const day = 86400 * sim.Second
+	sc := two(sim.Request{Prompt: 20, Output: 2}, sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(51 * day)})
+	sc.size = 4
+	for i := range 3 {
+		sc.script = append(sc.script, action{at: sim.Time(50 * day), what: "drain", instance: i})
+	}
+	_, cl := play(t, sc, "50 days")
+	require.InEpsilon(t, (3*50+51)*86400, cl.PoolTotals(0).UpS, 1e-6)
+}

@@ -91,10 +91,10 @@ type poolState struct {
 	// with which they receive
 	writePorts [kv.TiersMax]int32
 
-	loaded  int64    // blocks that came from host memory, in instances that are down
-	evicted int64    // blocks of content, in instances that are down
-	peak    int64    // the most blocks in use at once, in instances that are down
-	up      Duration // of instances that are down
+	loaded  int64   // blocks that came from host memory, in instances that are down
+	evicted int64   // blocks of content, in instances that are down
+	peak    int64   // the most blocks in use at once, in instances that are down
+	up      Uint128 // time that instances were up which are down, in picoseconds
 }
 
 // retracting returns the scheduler, if it drops tokens of the step under way. With drafts, and where blocks are named
@@ -324,7 +324,7 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 	p := c.pools[i]
 	t := PoolTotals{
 		Instances: len(p.places), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
-		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(), Tiers: make([]TierTotals, len(p.Tiers)),
+		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Float() * 1e-12, Tiers: make([]TierTotals, len(p.Tiers)),
 	}
 	for i, in := range p.all {
 		if in == nil {

@@ -194,8 +194,13 @@ func broken(b *build.Built, c *sim.Cluster) error {
 	}
 	if c.Overran() {
 		all := c.Totals()
-		return Failure{fmt.Errorf("%d of %d requests are still under way after %.0f days, the end of the simulated clock; "+
-			"send fewer or shorter ones, or add replicas", all.Arrived-all.Ended, all.Arrived, sim.HorizonS/86400)}
+		why := "send fewer or shorter ones, or add replicas"
+		if all.Restarted > all.Arrived {
+			why = fmt.Sprintf("replicas fail before they are done with a request, and %d times one began again; let replicas "+
+				"fail less often, requests or their transfers take less time, or set in_flight to fail", all.Restarted)
+		}
+		return Failure{fmt.Errorf("%d of %d requests are still under way after %.0f days, the end of the simulated clock; %s",
+			all.Arrived-all.Ended, all.Arrived, sim.HorizonS/86400, why)}
 	}
 	return nil
 }

@@ -133,3 +133,36 @@ func TestEachIsCalledOnceForEveryIndex(t *testing.T) {
 		assert.Equal(t, 1, n, i)
 	}
 }
+
+// slow is a scenario in which a transfer takes ten minutes, and what receives it fails once a minute.
+const slow = `model: llama-3.1-8b
+pools:
+  - {name: prefill, role: prefill, gpu: h100-sxm, kv_link: nic-100g, kv_link_efficiency: 0.0001, first_token: decode}
+  - {name: decode, role: decode, gpu: h100-sxm}
+random_failures: [{pool: decode, mtbf_s: 60, mttr_s: 2, in_flight: retry}]
+workload:
+  arrivals: {process: poisson, rate: 1}
+  prompt_tokens: {distribution: fixed, mean: 6000}
+  output_tokens: {distribution: fixed, mean: 2}
+  requests: 2
+`
+
+// TestARunThatNeverEndsSaysWhy: a replica fails during every transfer, or too much is asked of it.
+func TestARunThatNeverEndsSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set []string
+		why string
+	}{
+		{nil, "replicas fail before they are done with a request, and "},
+		{[]string{"random_failures.0.mtbf_s=1e6", "workload.requests=20000"}, "send fewer or shorter ones, or add replicas"},
+	} {
+		s, err := configs.Read("slow.yaml", []byte(slow), configs.Options{Set: c.set})
+		require.NoError(t, err)
+		b, err := build.New(s)
+		require.NoError(t, err)
+		_, err = Simulate(context.Background(), b, Options{})
+		require.ErrorContains(t, err, "still under way after 53 days, the end of the simulated clock; "+c.why)
+		require.ErrorAs(t, err, new(Failure))
+	}
+}

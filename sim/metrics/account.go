@@ -7,8 +7,8 @@ import "github.com/decodesim/decodesim/sim"
 type account struct {
 	tokens  int64
 	compute int64 // tokens whose step was compute-bound
-	bound   Uint128
-	paused  Uint128 // Σ tokens × time from the token before to the step
+	bound   sim.Uint128
+	paused  sim.Uint128 // Σ tokens × time from the token before to the step
 	part    partSums
 }
 
@@ -25,7 +25,7 @@ func (a *account) add(g *sim.Segment, n int, parts *sim.Parts, w uint64) {
 }
 
 // partSums is Σ time by part of a step.
-type partSums [sim.NumParts]Uint128
+type partSums [sim.NumParts]sim.Uint128
 
 // add adds parts, w times. It is no loop, because it is done for every segment.
 func (s *partSums) add(parts *sim.Parts, w uint64) {
@@ -38,7 +38,7 @@ func (s *partSums) add(parts *sim.Parts, w uint64) {
 
 // step returns Σ tokens × step.
 func (a *account) step() float64 {
-	var sum Uint128
+	var sum sim.Uint128
 	for _, p := range a.part {
 		sum.Add(p)
 	}

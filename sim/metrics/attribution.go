@@ -15,7 +15,7 @@ type Attribution struct {
 // bin is the gaps of about one length: their number, and Σ of what they are made of.
 type bin struct {
 	n     uint64
-	parts [sim.NumWaits]Uint128
+	parts [sim.NumWaits]sim.Uint128
 }
 
 // coarse is the bits by which buckets of the histogram are coarsened into bins: 32 bins per octave.

@@ -8,7 +8,7 @@
 //	class.go        the same metrics by service class
 //	account.go      what the time of a step is made of, and its bound
 //	attribution.go  what every gap between tokens is made of
-//	hist.go         the histogram behind every quantile; uint128.go its sums
+//	hist.go         the histogram behind every quantile
 //	series.go       the run in order of time, for what single values cannot say: warm-up, drift, intervals
 //	load.go         offered against served, and whether the queue grows
 //	shard.go        recorders of parts of a run, and merging them

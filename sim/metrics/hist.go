@@ -18,7 +18,7 @@ const (
 type Hist struct {
 	count []uint64
 	n     uint64
-	sum   Uint128 // of values, in picoseconds
+	sum   sim.Uint128 // of values, in picoseconds
 	max   sim.Duration
 }
 
@@ -222,5 +222,5 @@ func (h *Hist) Counts() []uint64 {
 	for last > 0 && h.count[last-1] == 0 {
 		last--
 	}
-	return append(append([]uint64(nil), h.count[:last]...), h.n, h.sum.hi, h.sum.lo, uint64(h.max))
+	return append(append([]uint64(nil), h.count[:last]...), h.n, h.sum.Hi, h.sum.Lo, uint64(h.max))
 }

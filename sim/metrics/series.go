@@ -31,7 +31,7 @@ type Slot struct {
 // SlotSum is the number of observations of a slot and their sum in picoseconds.
 type SlotSum struct {
 	N   uint64
-	Sum Uint128
+	Sum sim.Uint128
 }
 
 // Of is a latency that a Series follows.

@@ -8,7 +8,7 @@ type spread struct {
 	first int // the bucket of count[0]
 	count []uint64
 	n     uint64
-	sum   Uint128 // of values, in picoseconds
+	sum   sim.Uint128 // of values, in picoseconds
 	max   sim.Duration
 }
 
@@ -101,5 +101,5 @@ func (h *Hist) reset() {
 	if h.n > 0 {
 		clear(h.count)
 	}
-	h.n, h.sum, h.max = 0, Uint128{}, 0
+	h.n, h.sum, h.max = 0, sim.Uint128{}, 0
 }

@@ -36,7 +36,7 @@ type Tasks struct {
 	endings  [numEndings]int64
 	requests int64 // of the completed ones, as all that follows
 	agents   int64
-	parts    [4]Uint128
+	parts    [4]sim.Uint128
 }
 
 // TaskResult says how tasks ended, and what those that were completed consisted of.
