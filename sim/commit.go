@@ -75,6 +75,19 @@ func (in *Instance) allocateSteps(n int) {
 	in.cache.Allocate(set.BlocksFor(1, int64(n)))
 }
 
+// noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at
+// its end.
+func (in *Instance) noteAllocated() {
+	s := &in.step
+	if s.end == Forever || in.cold || s.n == 1 || s.decodes == 0 {
+		return
+	}
+	begun := min(s.price.Ended(in.cluster.now.Sub(s.start)-1)+1, s.n)
+	if begun > 1 {
+		in.cache.NoteAllocated(in.batch.set.BlocksFor(1, int64(begun)))
+	}
+}
+
 // publishChunks adds prompts that are not complete to a radix tree, as far as they have been computed.
 func (in *Instance) publishChunks() {
 	for _, slot := range in.batch.prefill {
@@ -132,12 +145,12 @@ func (in *Instance) commitPrefill(now Time) {
 	for i, slot := range b.prefill {
 		r := &in.requests.at[slot]
 		// A request whose cache was transferred may have the block of a token that is yet to be computed.
-		r.blocks = max(r.blocks, int32(in.chunked(r, in.step.start)), int32(in.cache.Blocks(b.padded)))
+		r.blocks = max(r.blocks, int32(in.chunked(r)), int32(in.cache.Blocks(b.padded)))
 		if in.cache.Passes() {
 			in.pass(r)
 		}
 		r.Computed = max(r.Computed+r.chunk, b.padded)
-		r.chunk = 0
+		r.chunk, r.entering = 0, false
 		if r.Pending() > 0 || r.state == cancelledPrefill {
 			remaining = append(remaining, slot)
 			continue
@@ -240,8 +253,12 @@ func (in *Instance) freeBlocks() {
 	}
 	for _, slot := range in.freed {
 		r := &in.requests.at[slot]
-		if radix && r.state == decoding {
+		switch {
+		case radix && r.state == decoding:
 			in.cache.Publish(slot, r.prompt(), r.computedAtJoin)
+			continue
+		case radix && r.state == pendingTransfer:
+			in.cache.Publish(slot, r.prompt(), r.Computed)
 			continue
 		}
 		in.dropPassing(r)

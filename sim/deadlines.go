@@ -91,7 +91,7 @@ func (in *Instance) cancel(slot int32, now Time) {
 		in.cluster.done(r, now, Failed)
 		in.charge(r, -1)
 		in.unload(slot)
-		in.releaseBlocks(slot)
+		in.releaseBlocks(slot, false)
 		in.wake(now)
 	case prefilling:
 		r.state = cancelledPrefill

@@ -172,6 +172,9 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 	}
 }
 
+// fails reports whether in, or the replica that it is a rank of, fails at this moment.
+func (in *Instance) fails() bool { return in.replica == in.cluster.failing }
+
 // interrupt ends the steps under way as far as they have come. It returns how many of a segment that is not over have
 // ended, after which its decodes had emitted their latest token.
 func (in *Instance) interrupt(now Time) (n int) {

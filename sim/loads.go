@@ -51,7 +51,7 @@ func (w *Work) loadBlocks() int64 {
 	for _, lane := range w.in.batches() {
 		for _, slot := range lane.batch.prefill {
 			r := &lane.requests.at[slot]
-			free -= max(0, lane.lacks(r)-max(0, lane.chunked(r, w.now)-int64(r.blocks)))
+			free -= max(0, lane.lacks(r)-max(0, lane.chunked(r)-int64(r.blocks)))
 		}
 	}
 	if w.in.Running()+w.in.transfers.admissible() == 0 { // vLLM would wait for ever
@@ -91,7 +91,7 @@ func (in *Instance) Loaded() *Request {
 // loads began, or in that of the queue.
 func (in *Instance) arrive(slot int32) {
 	t, r := &in.transfers, &in.requests.at[slot]
-	r.state = transferred
+	r.state, r.named = transferred, false
 	if !in.pool.ConnectorLoads {
 		t.transferred = append(t.transferred, slot)
 		return
@@ -136,7 +136,7 @@ func (w *Work) BlocksToJoin(r *Request, filler, room int32) int64 {
 		return max(0, in.cache.Blocks(q.Computed+1)-int64(q.blocks))
 	}
 	q.Computed, q.chunk, q.filler = q.Computed-1, 1, filler
-	blocks := max(0, in.chunked(&q, w.now)-int64(q.blocks))
+	blocks := max(0, in.chunked(&q)-int64(q.blocks))
 	if in.cache.Passes() {
 		blocks += in.passing(&q) - int64(q.passing)
 	}
@@ -246,6 +246,9 @@ func (w *Work) BlocksNextOf(r *Request, n int32) int64 {
 	in := w.in
 	computed := in.computedAfter(r)
 	tokens, had := computed+n, max(in.cache.Blocks(computed), int64(r.blocks), int64(r.blocksMin))
+	if r.chunk > 0 {
+		had = max(had, in.chunked(r)) // with what a drafter looks ahead
+	}
 	if s := in.drafting.speculation; s != nil {
 		if r.state == decoding {
 			tokens += in.draftsOf(r)
@@ -264,4 +267,7 @@ func (in *Instance) LoadedNext(i int) *Request {
 }
 
 // Find lets others reuse what has been loaded of r, which LoadedNext returned.
-func (w *Work) Find(r *Request) { w.in.cache.Publish(r.slot, r.prompt(), r.Computed) }
+func (w *Work) Find(r *Request) {
+	w.in.cache.Publish(r.slot, r.prompt(), r.Computed)
+	r.named = true
+}

@@ -19,8 +19,9 @@ type naiveNode struct {
 	used     int
 }
 
-// blockKey is what a block holds: the node of content in which it ends, or its owner, and the place in the sequence.
-type blockKey struct{ content, owner, index int32 }
+// blockKey is what a block holds: the node of content in which it ends, or its owner, in which of its lives, and the
+// place in the sequence.
+type blockKey struct{ content, owner, life, index int32 }
 
 // leaf is what the tree has of a request.
 type leaf struct {
@@ -37,7 +38,7 @@ func (n *naive) keys(r *naiveRequest, blocks int32) (keys []blockKey) {
 	for i := range blocks {
 		end, at := (i+1)*n.blockSize, node
 		if end > tokens {
-			keys = append(keys, blockKey{owner: r.ID + 1, index: i})
+			keys = append(keys, blockKey{owner: r.ID + 1, life: r.life, index: i})
 			continue
 		}
 		for end <= n.contents.Tokens(n.contents.Parent(at)) {
@@ -193,6 +194,12 @@ func (n *naive) releaseTree(in *naiveInstance, r *naiveRequest, tokens int32) {
 	in.tree.lock(r.leaf.end, -1)
 	r.leaf = leaf{}
 	n.count(in)
+}
+
+// disownTree lets r, which goes elsewhere, not find what only it may ask for.
+func (r *naiveRequest) disownTree() {
+	r.life++
+	r.added = false
 }
 
 // refresh accesses the prefixes of the waiting requests now and then, unless the order has.

@@ -74,6 +74,7 @@ type naiveRequest struct {
 	known     bool         // its next token is, and not released
 	leaf      leaf         // with a radix tree: what that has of it
 	added     bool         // some of it is or was in a radix tree
+	life      int32        // how often it has gone elsewhere
 	place     int          // in the batch as SGLang orders it; 0: none yet
 	lockedOut sim.Duration // that it has waited for its adapter in this queue
 }
@@ -319,7 +320,8 @@ func (n *naive) commitRank(in *naiveInstance) {
 func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
 	list := slices.DeleteFunc(complete, func(r *naiveRequest) bool { return r.outcome != "" })
 	if n.queues() {
-		in.sglang.read, list = list, nil
+		in.sglang.read = list
+		list = slices.DeleteFunc(slices.Clone(list), func(r *naiveRequest) bool { return r.at == in })
 	}
 	for _, r := range in.running {
 		if n.ends(in, r) && !(n.queues() && r.outcome == "completed") {

@@ -241,6 +241,7 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 	if in.pool != nil {
 		in.pool.disown(r)
 	}
+	r.disownTree()
 	r.blocks, r.pages = allocated, pages
 }
 

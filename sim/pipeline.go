@@ -140,12 +140,12 @@ func (in *Instance) adopt() {
 				i++
 				continue
 			}
-			r.blocks = max(r.blocks, int32(in.chunked(r, other.step.start)))
+			r.blocks = max(r.blocks, int32(in.chunked(r)))
 			if in.cache.Passes() {
 				in.pass(r)
 			}
 			r.Computed += r.chunk
-			r.chunk = 0
+			r.chunk, r.entering = 0, false
 			other.batch.remove(slot)
 			other.batch.prefill = slices.Delete(other.batch.prefill, i, i+1)
 			in.batch.insert(slot)

@@ -69,6 +69,8 @@ type engineState struct {
 	rejected       int32 // drafts rejected in it, where the next step was composed without knowing
 	cut            int32 // drafts that the step under way has no budget for
 	leftOut        bool  // it decodes, and misses the step under way
+	entering       bool  // its chunk is the first since its latest admission
+	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	computedAtJoin int32 // tokens computed when it joined the decode set
 	prev           int32 // the request admitted before it, by slot; noSlot: none
 	next           int32 // the request admitted after it, by slot; in an ordered queue, its place in the heap

@@ -1,6 +1,10 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/sim/transfer"
+)
 
 // Route is the way of a request through pools. Roles are data: a prefill pool is one whose stage transfers the KV
 // cache, an encode pool one whose stage transfers something else.
@@ -281,6 +285,22 @@ func (c *Cluster) eachAtGate(p *Pool, f func(r *Request)) {
 	for _, place := range p.gate {
 		if w := &c.gate.waits[place]; w.pool == p {
 			f(&w.Request)
+		}
+	}
+}
+
+// eachArriving calls f with every request that awaits allocation at the destination of a transfer, is transferring or
+// fetches.
+func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
+	for i := int32(1); i < c.links.Len(); i++ {
+		t := c.links.Transfer(i)
+		if t.To.Instance == transfer.None {
+			continue
+		}
+		to := c.instances[t.To.Instance]
+		if r := &to.requests.at[t.To.Slot]; r.state == awaitingAllocation || r.state == transferring ||
+			r.state == fetching {
+			f(to, r)
 		}
 	}
 }

@@ -128,11 +128,11 @@ func (in *Instance) drafted(r *Request) int64 {
 	return max(int64(r.blocks), in.cache.Blocks(min(tokens, in.pool.MaxModelLen)))
 }
 
-// chunked returns the blocks of r when the step that begins at now has computed its chunk, if it has one.
-func (in *Instance) chunked(r *Request, now Time) int64 {
+// chunked returns the blocks of r when its chunk, if it has one, has been computed.
+func (in *Instance) chunked(r *Request) int64 {
 	tokens := r.Computed + r.chunk
 	if s := in.drafting.speculation; s != nil && r.chunk > 0 {
-		tokens = min(tokens+r.filler+s.ahead(r.readmitted == now), in.pool.MaxModelLen)
+		tokens = min(tokens+r.filler+s.ahead(r.entering), in.pool.MaxModelLen)
 	}
 	return in.cache.Blocks(tokens)
 }

@@ -192,7 +192,7 @@ func (in *Instance) write() {
 			continue
 		}
 		blocks := in.cache.Added(i)
-		if blocks == 0 || in.replica == in.cluster.failing {
+		if blocks == 0 {
 			continue
 		}
 		in.tally.written[i] += blocks

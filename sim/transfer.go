@@ -55,6 +55,9 @@ func (in *Instance) send(slot int32, s *Stage) {
 	r.state, r.PendingTransfer = pendingTransfer, c.now
 	in.transfers.pending++
 	in.committed += int64(r.blocks) // its blocks are no longer committed to a running request
+	if in.cache.Radix() {
+		in.freed = append(in.freed, slot) // its prompt joins the tree
+	}
 	if r.transfer == 0 {
 		r.transfer = c.links.Add(s.Link, s.Cache, false)
 		c.links.Transfer(r.transfer).From = transfer.End{Instance: in.ID, Slot: slot}
@@ -313,32 +316,33 @@ func (in *Instance) releaseSource(slot int32) {
 // discard frees the blocks of the request in slot, which is in neither queue nor batch, and its record. Its cache can
 // be reused.
 func (in *Instance) discard(slot int32) {
-	if r := &in.requests.at[slot]; r.OutputContent != 0 && in.cache.Caches() {
+	if r := &in.requests.at[slot]; r.OutputContent != 0 && in.cache.Caches() && !in.fails() {
 		in.cache.Publish(slot, r.prompt(), r.Computed)
 	}
-	in.releaseBlocks(slot)
+	in.releaseBlocks(slot, true)
 }
 
-// releaseBlocks frees the blocks of the request in slot, whether something is in them or not, and its record.
-func (in *Instance) releaseBlocks(slot int32) {
+// releaseBlocks frees the blocks of the request in slot, and its record. What was not computed here, because its cache
+// was to come or to be admitted, is in blocks that no request finds, unless Work.Find has named them. What an instance
+// has that fails is lost: neither it nor a tier that outlives it keeps any of it.
+func (in *Instance) releaseBlocks(slot int32, computed bool) {
 	r := &in.requests.at[slot]
-	in.batch.departures++
-	in.noteAllocated()
-	in.release(r, int64(r.blocks), r.Computed, false)
-	in.forget(slot)
-}
-
-// noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at
-// its end.
-func (in *Instance) noteAllocated() {
-	s := &in.step
-	if s.end == Forever || in.cold || s.n == 1 || s.decodes == 0 {
+	if in.fails() {
+		in.forget(slot)
 		return
 	}
-	begun := min(s.price.Ended(in.cluster.now.Sub(s.start)-1)+1, s.n)
-	if begun > 1 {
-		in.cache.NoteAllocated(in.batch.set.BlocksFor(1, int64(begun)))
+	in.batch.departures++
+	in.noteAllocated()
+	switch {
+	case computed || !in.cache.Caches():
+		in.release(r, int64(r.blocks), r.Computed, false)
+	case r.state == transferred && r.named:
+		named := min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead)
+		in.cache.ReleaseUnread(slot, r.prompt(), int64(r.blocks), named)
+	default:
+		in.cache.ReleaseUnread(slot, r.prompt(), int64(r.blocks), 0)
 	}
+	in.forget(slot)
 }
 
 // cancelTransfer ends transfer i of a request that has ended, or starts again: both ends free what they have for it. A
@@ -379,21 +383,5 @@ func (in *Instance) deallocate(slot int32) {
 	}
 	in.transfers.lacking -= in.lacks(r)
 	in.commitBlocks(r, -1)
-	in.releaseBlocks(slot)
-}
-
-// eachArriving calls f with every request that awaits allocation at the destination of a transfer, is transferring or
-// fetches.
-func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
-	for i := int32(1); i < c.links.Len(); i++ {
-		t := c.links.Transfer(i)
-		if t.To.Instance == transfer.None {
-			continue
-		}
-		to := c.instances[t.To.Instance]
-		if r := &to.requests.at[t.To.Slot]; r.state == awaitingAllocation || r.state == transferring ||
-			r.state == fetching {
-			f(to, r)
-		}
-	}
+	in.releaseBlocks(slot, false)
 }

@@ -208,7 +208,7 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		in.tally.prompted += int64(r.Prompt)
 		in.tally.cached += int64(r.Computed)
 	}
-	r.state, r.readmitted = prefilling, w.now
+	r.state, r.readmitted, r.entering = prefilling, w.now, true
 	in.enter(slot)
 	in.batch.prefill = append(in.batch.prefill, slot)
 	r.blocksMin, r.leftOut = 0, false
@@ -255,7 +255,7 @@ func (w *Work) Chunk(r *Request, n int32) {
 // count adds r's chunk to the step, or takes it out again.
 func (w *Work) count(r *Request, sign int64) {
 	in := w.in
-	w.demand += sign * max(0, in.chunked(r, w.now)-int64(r.blocks))
+	w.demand += sign * max(0, in.chunked(r)-int64(r.blocks))
 	if in.cache.Passes() {
 		w.demand += sign * (in.passing(r) - int64(r.passing))
 	}

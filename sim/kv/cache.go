@@ -221,6 +221,17 @@ func (k *Cache) ReleaseSequence(slot int32, p Prompt, blocks int64, computed int
 	k.repeated -= blocks - freed
 }
 
+// ReleaseUnread is ReleaseSequence of a sequence that no step has read: no store keeps anything for having held it.
+func (k *Cache) ReleaseUnread(slot int32, p Prompt, blocks int64, computed int32) {
+	if k.radix != nil {
+		k.ReleaseSequence(slot, p, blocks, computed, false)
+		return
+	}
+	freed := k.prefix.releaseBlocks(slot, blocks, computed, false)
+	k.Release(freed)
+	k.repeated -= blocks - freed
+}
+
 // Forget leaves what a preempted request in slot could have reused to eviction.
 func (k *Cache) Forget(slot int32) {
 	if k.radix != nil {

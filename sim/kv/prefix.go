@@ -265,11 +265,16 @@ func (p *prefixes) extend(t *table, node, end int32) {
 
 // release implements Cache.ReleaseSequence and returns how many blocks no sequence has any more.
 func (p *prefixes) release(slot int32, q Prompt, blocks int64, computed int32, retain bool) (freed int64) {
-	t := p.table(slot)
-	if p.offload != nil && t.shared > 0 {
+	if t := p.table(slot); p.offload != nil && t.shared > 0 {
 		node, _ := p.path(q)
 		p.keep(node, t.shared)
 	}
+	return p.releaseBlocks(slot, blocks, computed, retain)
+}
+
+// releaseBlocks frees the blocks of the sequence in slot, of which so many tokens are computed.
+func (p *prefixes) releaseBlocks(slot int32, blocks int64, computed int32, retain bool) (freed int64) {
+	t := p.table(slot)
 	private := int32(blocks) - t.shared
 	full := p.full(computed)
 	named := max(0, min(private, full-t.shared))

@@ -1,0 +1,102 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestNoTierKeepsWhatIsLostWithItsInstance: the cache of a prompt of two shared blocks is on its way when its source
+// fails. Nothing of it has reached the tier that the replicas share, so the other one computes all of it and fetches
+// nothing.
+func TestNoTierKeepsWhatIsLostWithItsInstance(t *testing.T) {
+	tree := new(sim.Contents)
+	begin := tree.Add(0, 32)
+	sc := handing(sim.Stage{Link: sim.Link{Latency: 100 * sim.Second, Layers: 1}},
+		sim.Request{Prompt: 40, Output: 2, Content: begin})
+	sc.tree, sc.size, sc.offload = tree, 2, 10
+	sc.tiers = []sim.Tier{{Name: "store", Blocks: 100, Shared: true, Share: sim.FullPort, WriteShare: sim.FullPort}}
+	sc.script = []action{{at: sim.Time(5 * sim.Second), what: "fail", instance: 0, retry: true}}
+	sc.sizeMax = 2
+	j, cl := play(t, sc, "lost")
+	require.Equal(t, int64(1), cl.Totals().Restarted)
+	require.Equal(t, int64(1), j.Outcomes[sim.Completed])
+	require.Equal(t, int64(0), cl.PoolTotals(0).Tiers[0].Fetched)
+}
+
+// TestBlocksThatACacheNeverReachedAreTheFirstToBeEvicted: request 1 is cancelled while its cache is on its way to the 6
+// blocks that it has been given. They name nothing, so request 2, whose tokens take 8 blocks, has them and 2 others
+// that nothing was in, and the 10 that request 0 left stay.
+func TestBlocksThatACacheNeverReachedAreTheFirstToBeEvicted(t *testing.T) {
+	tree := new(sim.Contents)
+	begin := tree.Add(0, 10)
+	at := func(seconds float64) sim.Time { return sim.Time(sim.Seconds(seconds)) }
+	sc := handing(sim.Stage{Link: sim.Link{Latency: sim.Second, Layers: 1}},
+		sim.Request{Prompt: 10, Output: 2, Content: begin},
+		sim.Request{Prompt: 6, Output: 2, Arrival: at(10), Deadline: at(10.5)},
+		sim.Request{Prompt: 7, Output: 2, Arrival: at(20)},
+		sim.Request{Prompt: 10, Output: 2, Content: begin, Arrival: at(30)})
+	sc.tree = tree
+	decode := &sc.pools[0]
+	decode.blocks, decode.blockSize, decode.maxLen = 20, 1, 20
+	sc.maxLen = 20
+	require.True(t, decode.unnamedFirst())
+	j, cl := play(t, sc, "cancelled")
+	require.Equal(t, int64(1), j.Outcomes[sim.Failed])
+	require.Equal(t, int64(0), cl.PoolTotals(1).Evictions)
+	require.Equal(t, int64(10+7+1), cl.Totals().TransferredTokens, "all but the last token of request 3 are there")
+}
+
+// TestAPrefillPoolFindsThePromptsThatItSends: a prompt joins a radix tree when it is complete, and not when its cache
+// has arrived elsewhere.
+func TestAPrefillPoolFindsThePromptsThatItSends(t *testing.T) {
+	for _, overlap := range []bool{false, true} {
+		tree := new(sim.Contents)
+		begin := tree.Add(0, 32)
+		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: 100 * sim.Second, Layers: 1}},
+			sim.Request{Prompt: 40, Output: 2, Content: begin},
+			sim.Request{Prompt: 40, Output: 2, Content: begin, Arrival: sim.Time(5 * sim.Second)})
+		sc.tree, sc.radix, sc.ahead = tree, true, overlap
+		sc.maxLen, sc.pools[0].uncached = 1001, true
+		sc.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 1000, ClipMaxNewTokens: 10,
+			RetractDecodeSteps: 1}
+		require.Equal(t, overlap, sc.queues())
+		_, cl := play(t, sc, "radix")
+		require.Equal(t, int64(32), cl.PoolTotals(0).Cached)
+	}
+}
+
+// TestChunksOfOneInstantHaveTheirLookAhead: both microbatches of a pipeline are composed at once, with a chunk of four
+// tokens each. The first one after the admission has no blocks for what a drafter looks ahead, and the second has them.
+func TestChunksOfOneInstantHaveTheirLookAhead(t *testing.T) {
+	sc := scenario{size: 1, blocks: 100, blockSize: 1, maxLen: 40, stages: []int32{1, 1}, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 4}}
+	sc.speculation = &sim.Speculation{Tokens: 2, LookAhead: 9, DelayedLookAhead: true,
+		Acceptance: random{rates: []float64{0}}}
+	sc.requests = []sim.Request{{Prompt: 8, Output: 1, Traced: true}}
+	_, cl := play(t, sc, "chunks")
+	require.Equal(t, int64(8+9), cl.PoolTotals(0).KVPeak)
+}
+
+// TestLoadsHaveWhatTheNextStepLeaves: the last token of a prompt that has been loaded is computed with the blocks for
+// what its drafter looks ahead, and the step after it needs fewer beside those. Another load begins while that token is
+// computed if there is room for it and for those: at any instant, and with any number of blocks.
+func TestLoadsHaveWhatTheNextStepLeaves(t *testing.T) {
+	for blocks := int64(12); blocks < 20; blocks++ {
+		for offset := sim.Duration(0); offset < 4*promptTime; offset += promptTime / 5 {
+			sc := handing(sim.Stage{Link: sim.Link{Latency: promptTime, Layers: 1}},
+				sim.Request{Prompt: 4, Output: 30}, // decodes all the time
+				sim.Request{Prompt: 8, Output: 20, Arrival: sim.Time(100 * sim.Millisecond)},
+				sim.Request{Prompt: 16, Output: 2, Arrival: sim.Time(100 * sim.Millisecond).Add(offset)})
+			decode := &sc.pools[0]
+			decode.blocks, decode.blockSize, decode.maxLen = blocks, 4, 46
+			sc.maxLen, decode.loads, decode.ahead = 46, true, true
+			decode.speculation = &sim.Speculation{Tokens: 1, LookAhead: 4, Acceptance: random{rates: []float64{0}}}
+			require.True(t, decode.queues())
+			play(t, sc, "load")
+		}
+	}
+}
