@@ -16,14 +16,12 @@ func loraOf(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (l hardware
 	if !p.EnableLoRA {
 		return l, nil
 	}
-	l = hardware.LoRA{Slots: p.MaxLoRAs, RankMax: p.MaxLoRARank, Modules: p.LoRATargetModules, HostLinkBps: p.HostLinkBps,
+	l = hardware.LoRA{Slots: p.MaxLoRAs, RankMax: p.MaxLoRARank, Modules: p.LoRATargetModules,
 		StorageBps: p.LoRALoadBps, Used: s.Workload.Adapted()}
-	if l.HostLinkBps == 0 {
-		l.HostLinkBps, err = gpu.Need("pcie_bps")
-		if err != nil {
-			return l, s.Errorf(s.PoolPath(p, "enable_lora"), "adapters come over the link to host memory: %s; expected "+
-				"host_link_bps", strict.Message(err))
-		}
+	l.HostLinkBps, err = hostLinkBps(p, gpu)
+	if err != nil {
+		return l, s.Errorf(s.PoolPath(p, "enable_lora"), "adapters come over the link to host memory: %s; expected "+
+			"host_link_bps", strict.Message(err))
 	}
 	return l, nil
 }

@@ -32,7 +32,7 @@ type EngineArguments struct {
 	PreemptionMode            string  `yaml:"preemption_mode" oneof:"preemption-modes" doc:"recompute, or swap to host memory"`
 	PreemptionVictim          string  `yaml:"preemption_victim" oneof:"preemption-victims" doc:"tail: the latest admitted; last-in-order: the last by queue_order"`
 	SwapSpace                 float64 `yaml:"swap_space" bound:"[0,1048576]" unit:"GiB" doc:"GiB of host memory per GPU for swapped sequences"`
-	HostLinkBps               float64 `yaml:"host_link_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s of a GPU to host memory; null: the catalog's pcie_bps"`
+	HostLinkBps               float64 `yaml:"host_link_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s of a GPU to host memory; null: 85 % of the catalog's pcie_bps, as timed on an H100"`
 	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization,omitempty" bound:"(0,1]" doc:"share of GPU memory the engine takes"`
 	BlockSize                 int     `yaml:"block_size" bound:"[1,65536]" unit:"tokens" doc:"tokens per KV block"`
 	Watermark                 float64 `yaml:"watermark" bound:"[0,1]" doc:"share of the KV blocks that admission leaves free"`
