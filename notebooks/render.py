@@ -4,6 +4,7 @@ With --check the pages are compared with those that are there: whatever a notebo
 says. Without it they are written. The same notebook has the same bytes each time.
 """
 import argparse
+import html
 import html.parser
 import pathlib
 import re
@@ -79,8 +80,9 @@ def output(out, name, files):
         svg = re.sub(r"(?s) *<metadata>.*?</metadata>\n", "", svg)
         svg = re.sub(r"(\d+\.\d\d)\d+", r"\1", svg)    # a hundredth of a point is as fine as a screen
         files[figure] = re.sub(r"[ \t]+\n", "\n", svg).rstrip() + "\n"
-        title = re.search(r"plt\.title\(\"([^\"]*)|title=f?\"([^\"]*)|set_title\(\"([^\"]*)", out.get("source", ""))
-        return f"![{next(filter(None, title.groups())) if title else 'Figure'}]({figure})"
+        # Who does not see a figure hears the titles of its panels: what is set in the size of titles.
+        titles = re.findall(r'<text style="font-size: 12px[^>]*>([^<]*)<', svg)
+        return f"![{html.unescape('; '.join(titles))}]({figure})"
     if "text/html" in out.data:
         return table(out.data["text/html"])
     return f"```text\n{out.data['text/plain'].rstrip()}\n```"
@@ -101,7 +103,6 @@ def render(path):
         parts.append(f"<details><summary>What the cells below begin with</summary>\n\n{block}\n\n</details>"
                      if code == 1 else block)
         for out in cell.outputs:
-            out["source"] = cell.source
             parts.append(output(out, name, files))
     parts[0] += f"\n\n*[{path.name}](../{path.name}) as `make notebooks` ran it; `make lab` opens it.*"
     files[name + ".md"] = "\n\n".join(p for p in parts if p) + "\n"
