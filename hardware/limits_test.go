@@ -125,6 +125,8 @@ func TestLimitsOfDeploymentsBelongToThem(t *testing.T) {
 		{false, routing(hardware.Routing{Balanced: true, Redundant: 4104})},
 		{false, routing(hardware.Routing{Balanced: true, Redundant: 4})},
 		{false, routing(hardware.Routing{Redundant: 8})},
+		{false, func(d *hardware.Deployment) { d.Routing.Balanced, d.Parallel.Expert = true, false }},
+		{false, func(d *hardware.Deployment) { d.Routing.Balanced, d.Parallel.Tensor = true, 1 }},
 		{true, split(8, 1)}, {false, split(0, 1)}, {false, split(8, 0)}, {false, split(3, 1)},
 		{false, split(1, layers+1)},
 		{true, func(d *hardware.Deployment) { d.Decoding.Sampling = hardware.TopP }},

@@ -50,6 +50,7 @@ func TestImpossibleKindsAreNamed(t *testing.T) {
 		"an index beside a window":      func(a *SelfAttention) { a.Window = 16 },
 		"has other fields than top-k":   func(a *SelfAttention) { a.Index.Reused = true },
 		"no multiple of blocks":         func(a *SelfAttention) { a.Index.Block = 60 },
+		"pool 4 tokens beside":          func(a *SelfAttention) { a.Window, a.Compression.Ratio = 16, 1 },
 		"beside a direct latent":        func(a *SelfAttention) { a.Latent.Direct = true },
 		"output groups is 0":            func(a *SelfAttention) { a.OutputRank = 8 },
 		"do not divide into 3 output":   func(a *SelfAttention) { a.OutputRank, a.OutputGroups = 8, 3 },
