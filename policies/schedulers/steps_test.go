@@ -340,3 +340,18 @@ func TestSchedulersHaveNamesAndSayWhatTheyDo(t *testing.T) {
 	assert.True(t, (&schedulers.SGLang{Order: schedulers.LPM}).Sequential())
 	assert.EqualValues(t, schedulers.RatioOne/4, schedulers.Ratio(0.25))
 }
+
+// TestAStaticBatchSharesWhatIsCached: of a prompt of 9 tokens, which came before, two blocks of 4 tokens. A row is
+// computed as long as the longest prompt nevertheless.
+func TestAStaticBatchSharesWhatIsCached(t *testing.T) {
+	tree, model := new(sim.Contents), &steps{}
+	node := tree.Add(0, 9)
+	pool := testcluster.NewPool(1, routers.LeastLoaded{})
+	pool.Scheduler = &schedulers.Static{MaxBatchSize: 1, MaxNumBatchedTokens: 9}
+	pool.Model, pool.PrefixCaching = model, true
+	c, _ := testcluster.New(func(c *sim.Config) { c.Contents = tree }, []sim.Request{
+		{Prompt: 9, Output: 2, Content: node}, {Prompt: 9, Output: 2, Content: node}}, pool)
+	c.Run()
+	assert.Equal(t, []string{"p1:9", "d1", "p1:9", "d1"}, model.all)
+	assert.EqualValues(t, 8, c.Totals().CachedTokens)
+}
