@@ -110,6 +110,28 @@ func TestAdaptersLengthenAStepByWhatTheyReadAndMultiply(t *testing.T) {
 	}
 }
 
+// The bound of a step that reads most is longer by what its adapters are read in at the peak, and that of one that
+// multiplies most by what their rows are multiplied in.
+func TestBoundsCountAdapters(t *testing.T) {
+	d := adapted(t, "llama-3.1-8b", "h100-sxm", 1, 8, 64)
+	const n, prompt = 8, 8192
+	for kind, shape := range map[string]sim.Shape{
+		"memory": {Decodes: n, DecodeTokens: n, DecodeCtx: n * 1000, Outputs: n, Adapters: n, AdapterTokens: n,
+			AdapterOutputs: n},
+		"compute": {Prefills: 1, PrefillTokens: prompt, PrefillPairs: prompt * (prompt + 1) / 2, PrefillCtx: prompt,
+			Outputs: 1, Adapters: 1, AdapterTokens: prompt, AdapterOutputs: 1},
+	} {
+		var with, without sim.Segment
+		r := hardware.NewRoofline(d, 64)
+		r.Price([]sim.Shape{shape}, &with)
+		bytes, flops := naiveAdapters(&d, int64(shape.Adapters), shape.AdapterTokens, int64(shape.AdapterOutputs))
+		want := map[string]float64{"memory": bytes / d.GPU.BandwidthBps.Value, "compute": flops / d.GPU.FLOPS.BF16.Value}
+		shape.Adapters, shape.AdapterTokens, shape.AdapterOutputs = 0, 0, 0
+		r.Price([]sim.Shape{shape}, &without)
+		require.InDelta(t, want[kind]*1e12, float64(with.Bound.A-without.Bound.A), 2, kind)
+	}
+}
+
 // Drafts are rows of their sequences, so a step that verifies some multiplies adapters by each of them; and a step of
 // data-parallel ranks lasts as long as that of the rank with most adapters, which reads its own alone.
 func TestAdaptersStandBesideDraftsAndOnRanks(t *testing.T) {
