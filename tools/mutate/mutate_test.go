@@ -163,3 +163,17 @@ func TestThePackagesElsewhereAreThere(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a", "b", "c"}, distinct([]string{"a", "b", "a", "c", "b"}))
 }
+
+// TestSlowTestsAreAskedLast: the fewest without which the others last a tenth of the time, or a second.
+func TestSlowTestsAreAskedLast(t *testing.T) {
+	said := "=== RUN   TestA\n--- PASS: TestA (0.60s)\n--- PASS: TestB (30.00s)\n    --- PASS: TestB/of (9.00s)\n" +
+		"--- FAIL: TestC (7.00s)\n--- PASS: TestD (4.50s)\n--- PASS: TestE (1.90s)\nFAIL\n"
+	lasted := durations([]byte(said))
+	assert.Equal(t, map[string]float64{"TestC": 7}, lasted["FAIL"])
+	assert.Equal(t, map[string]float64{"TestA": .6, "TestB": 30, "TestD": 4.5, "TestE": 1.9}, lasted["PASS"])
+	assert.Equal(t, []string{"TestD", "TestB"}, slowest(lasted["PASS"]), "0.6 + 1.9 of 37 s, without 4.5")
+	assert.Equal(t, []string{"TestB"}, slowest(map[string]float64{"TestA": .4, "TestB": .7}))
+	assert.Empty(t, slowest(map[string]float64{"TestA": .4, "TestB": .6}))
+	assert.Equal(t, []string{"-test.skip", "^(TestB|TestD)$"}, skipping([]string{"TestB", "TestD"}))
+	assert.Empty(t, skipping(nil))
+}

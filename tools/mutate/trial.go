@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,9 +41,24 @@ type trials struct {
 // testRun is one way to run the tests of a package.
 type testRun struct {
 	binary string
-	args   []string
-	limit  time.Duration // of processor time, with a mistake; 0: not measured yet
+	way
+	limit time.Duration // of processor time, with a mistake; 0: not measured yet
 }
+
+// way is arguments of a package's tests, and when they are run.
+type way struct {
+	args  []string
+	stage stage
+}
+
+// stage orders the ways to run the tests of a package, those first that notice most mistakes in the least time.
+type stage int
+
+const (
+	quick stage = iota // most tests, with a few draws, in a small part of the time of all
+	slow               // the others, with a few draws
+	full               // all draws
+)
 
 // memoryKB is what tests may address: a mistake is not to take the memory of the machine.
 const memoryKB = 8 << 20
@@ -78,9 +94,9 @@ func (t *trials) build(ctx context.Context) error {
 }
 
 // try asks the tests that are most likely to notice a mistake, and fastest, before the others: those of its own package
-// and of its room with a few draws, then those elsewhere, and last all draws of the first. It returns the package that
-// noticed it. What the others take without a mistake is measured only if they do not pass with it, since they mostly
-// do.
+// and of its room with a few draws, the slow ones last, then those elsewhere, and in the end all draws of the first. It
+// returns the package that noticed it. What the others take without a mistake is measured only if they do not pass with
+// it, since they mostly do.
 func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err error) {
 	m := t.mistakes[id]
 	near := []string{"./" + filepath.Dir(m.file)}
@@ -93,19 +109,20 @@ func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err err
 	}
 	for _, ask := range []struct {
 		packages []string
-		last     bool // of the ways to run the tests, not the first
-		first    bool // these are asked of every mistake
-	}{{near, false, true}, {far, false, false}, {near, true, false}, {far, true, false}} {
+		stage    stage
+		measured bool // these are asked of most mistakes
+	}{{near, quick, true}, {near, slow, true}, {far, quick, false}, {far, slow, false}, {near, full, false},
+		{far, full, false}} {
 		for _, of := range ask.packages {
 			runs, err := t.runsOf(ctx, of)
 			if err != nil {
 				return "", "", err
 			}
 			for i := range runs {
-				if ask.last != (i > 0) {
+				if runs[i].stage != ask.stage {
 					continue
 				}
-				v, err := t.ask(ctx, of, id, &runs[i], ask.first)
+				v, err := t.ask(ctx, of, id, &runs[i], ask.measured)
 				if err != nil || v != survived {
 					return v, of, err
 				}
@@ -159,8 +176,8 @@ func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, args := range ways {
-			runs = append(runs, testRun{binary: binary, args: args})
+		for _, w := range ways {
+			runs = append(runs, testRun{binary: binary, way: w})
 		}
 	}
 	t.tests[of] = runs
@@ -185,36 +202,76 @@ func (t *trials) measure(ctx context.Context, of string, run *testRun) error {
 	return nil
 }
 
-// ways returns the arguments of each run of a package's tests. A draw that fails is neither made smaller nor kept, and
-// the draws are the same each time.
-func (t *trials) ways(ctx context.Context, binary, of string) ([][]string, error) {
+// ways returns those in which a package's tests are run. A draw that fails is neither made smaller nor kept, and the
+// draws are the same each time.
+func (t *trials) ways(ctx context.Context, binary, of string) ([]way, error) {
 	if of == program {
-		return [][]string{{"-test.run", printed}}, nil
+		return []way{{args: []string{"-test.run", printed}}}, nil
 	}
 	random, err := drawsAtRandom(of)
 	if err != nil || !random {
-		return [][]string{nil}, err
+		return []way{{}}, err
 	}
 	all := []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ms"}
 	few := append(slices.Clone(all), "-rapid.checks=5")
-	right, err := t.run(ctx, of, 0, testRun{binary: binary, args: few})
+	right, err := t.run(ctx, of, 0, testRun{binary: binary, way: way{args: append(slices.Clone(few), "-test.v")}})
 	if err != nil {
 		return nil, err
 	}
-	if right.verdict != survived {
-		var names []string
-		for _, match := range failedTest.FindAllSubmatch(right.said, -1) {
-			names = append(names, string(match[1]))
-		}
-		few = append(few, "-test.skip", "^("+strings.Join(names, "|")+")$")
+	lasted := durations(right.said)
+	failed := lasted["FAIL"] // they want more draws
+	ways := []way{{append(slices.Clone(few), skipping(append(slowest(lasted["PASS"]), sortedNames(failed)...))...), quick}}
+	if late := slowest(lasted["PASS"]); len(late) > 0 {
+		ways = append(ways, way{append(few, "-test.run", exactly(late)), slow})
 	}
-	if t.few {
-		return [][]string{few}, nil
+	if !t.few {
+		ways = append(ways, way{all, full})
 	}
-	return [][]string{few, all}, nil
+	return ways, nil
 }
 
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+var endOfTest = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\w+) \(([0-9.]+)s\)`)
+
+// durations returns how many seconds each test lasted, by what became of it.
+func durations(said []byte) map[string]map[string]float64 {
+	of := map[string]map[string]float64{"PASS": {}, "FAIL": {}}
+	for _, match := range endOfTest.FindAllSubmatch(said, -1) {
+		seconds, _ := strconv.ParseFloat(string(match[3]), 64)
+		of[string(match[1])][string(match[2])] = seconds
+	}
+	return of
+}
+
+// slowest returns the fewest tests without which the others last a tenth of the time that all do, and a second at
+// least.
+func slowest(lasted map[string]float64) []string {
+	names := sortedNames(lasted)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(lasted[a], lasted[b]) })
+	sum := 0.0
+	for _, seconds := range lasted {
+		sum += seconds
+	}
+	quick := 0.0
+	for i, name := range names {
+		if quick += lasted[name]; quick > max(1, sum/10) {
+			return names[i:]
+		}
+	}
+	return nil
+}
+
+func sortedNames(of map[string]float64) []string { return slices.Sorted(maps.Keys(of)) }
+
+// exactly is a pattern of tests with these names.
+func exactly(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }
+
+// skipping returns the arguments that leave tests out.
+func skipping(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"-test.skip", exactly(names)}
+}
 
 // drawsAtRandom says whether tests of a package use rapid, whose flag the others do not know.
 func drawsAtRandom(of string) (bool, error) {
