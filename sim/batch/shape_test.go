@@ -19,7 +19,7 @@ func seen(w Window, x int64) (n int64) {
 }
 
 // TestAShapeCountsWhatIsAttendedTo, token by token: a chunk of a prompt attends to all before it, or to those that some
-// token of it sees in a window, and a decode with its drafts to as many as the last of these. What is taken out leaves
+// token of it sees in a window, and a decode to all that the last of its drafts attends to. What is taken out leaves
 // nothing.
 func TestAShapeCountsWhatIsAttendedTo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

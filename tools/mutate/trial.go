@@ -221,8 +221,8 @@ func (t *trials) ways(ctx context.Context, binary, of string) ([]way, error) {
 	lasted := durations(right.said)
 	failed := lasted["FAIL"] // they want more draws
 	ways := []way{{append(slices.Clone(few), skipping(append(slowest(lasted["PASS"]), sortedNames(failed)...))...), quick}}
-	if late := slowest(lasted["PASS"]); len(late) > 0 {
-		ways = append(ways, way{append(few, "-test.run", exactly(late)), slow})
+	if long := slowest(lasted["PASS"]); len(long) > 0 {
+		ways = append(ways, way{append(few, "-test.run", exactly(long)), slow})
 	}
 	if !t.few {
 		ways = append(ways, way{all, full})
@@ -253,7 +253,8 @@ func slowest(lasted map[string]float64) []string {
 	}
 	quick := 0.0
 	for i, name := range names {
-		if quick += lasted[name]; quick > max(1, sum/10) {
+		quick += lasted[name]
+		if quick > max(1, sum/10) {
 			return names[i:]
 		}
 	}
