@@ -15,7 +15,7 @@ import (
 // Decoding is how tokens are chosen, as far as it costs time, and how many answers a prompt gets. Of the workload
 // requests then counts prompts; of the results it counts answers.
 type Decoding struct {
-	Sampling          string  `yaml:"sampling" oneof:"samplings" doc:"greedy top-k top-p: what choosing a token costs, by the vocabulary"`
+	Sampling          string  `yaml:"sampling" oneof:"samplings" doc:"greedy top-k top-p top-p-sorted: what choosing a token costs, by the vocabulary; vLLM before 0.17 sorts"`
 	StructuredOutputS float64 `yaml:"structured_output_s,omitempty" bound:"[0,3600]" about:"time of the host per step to constrain the output"`
 	N                 int64   `yaml:"n,omitempty" bound:"[1,choices]" unit:"answers" about:"answers to each prompt, each of a length of its own; null: 1"`
 	BeamWidth         int64   `yaml:"beam_width,omitempty" bound:"[1,choices]" about:"paths of a beam search, of equal length; null: none"`

@@ -46,6 +46,8 @@ var stagesNotes = []string{
 	"prompts have their mean length where the file counts them and else the nominal one (counted ones " +
 		"are 4 to 5 % longer)",
 	"where requests failed, latencies are those of the rest",
+	"requests say nothing of how tokens are chosen (inference-perf 0.4.0, apis/completion.py), and vLLM does as the " +
+		"generation_config.json of the checkpoint says",
 	"KV blocks that a run offloads to the memory of the host are not modelled",
 }
 
@@ -108,6 +110,9 @@ func stagesRun(rows []*datafile.Record) measured.Run {
 		return run
 	}
 	stagesPool(&p, r)
+	if run.Labels.Engine == "vllm" {
+		p.Sampling = samplingOf(r.Text("model"), run.Labels.Version)
+	}
 	arriveInStages(&p, load)
 	shared := setup.Prefix{
 		Groups: r.CountOr("prompt_groups", 0), PerGroup: r.CountOr("prompts_per_group", 0),

@@ -205,6 +205,21 @@ func TestPrefixesOfStagesAreCachedAsTheRowSays(t *testing.T) {
 		"the engine's own default")
 }
 
+// TestTokensAreChosenAsTheCheckpointAsks: no request of the tool says how.
+func TestTokensAreChosenAsTheCheckpointAsks(t *testing.T) {
+	for row, want := range map[string]string{
+		"model=meta-llama/Llama-3.1-8B-Instruct backend=vllm backend_version=0.15.1":       "top-p-sorted",
+		"model=meta-llama/Llama-3.1-8B-Instruct backend=vllm backend_version=0.16.0":       "top-p-sorted",
+		"model=meta-llama/Llama-3.1-8B-Instruct backend=vllm backend_version=0.17.0":       "top-p",
+		"model=meta-llama/Llama-3.1-8B-Instruct backend=vllm backend_version=":             "top-p",
+		"model=meta-llama/Llama-3.1-8B-Instruct backend=sglang backend_version=0.5.9":      "greedy",
+		"model=mistralai/Mixtral-8x7B-v0.1 tp=4 backend=vllm backend_version=0.15.1":       "greedy",
+		"model=codellama/CodeLlama-34b-Instruct-hf tp=2 backend=vllm backend_version=0.15": "greedy",
+	} {
+		assert.Equal(t, want, loaded(t, soundStages(t, row).Runs[0]).Decoding.Sampling, row)
+	}
+}
+
 func TestWeightsOfStagesAreThoseOfTheirPrecision(t *testing.T) {
 	assert.NotContains(t, soundStages(t, "").Runs[0].Scenario, "weights")
 	assert.NotContains(t, soundStages(t, "precision=bf16/fp16").Runs[0].Scenario, "weights")

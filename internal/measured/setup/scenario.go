@@ -33,6 +33,7 @@ type Scenario struct {
 	Router string // empty: the default
 
 	Speculation string // as a scenario has it; empty: none
+	Sampling    string // the same; empty: the default
 }
 
 // Argument adds an argument of the pool, if it has a value, by the name that the engine has for the key.
@@ -72,6 +73,9 @@ func (s *Scenario) Text() string {
 	}
 	if s.Speculation != "" {
 		line("speculation: %s", s.Speculation)
+	}
+	if s.Sampling != "" {
+		line("decoding: {sampling: %s}", s.Sampling)
 	}
 	line("workload:")
 	for _, w := range s.Workload {

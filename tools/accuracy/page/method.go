@@ -198,7 +198,9 @@ func caveats(m *markdown) {
 			"(unverified).",
 		"An A100 of unstated memory is taken for the one with 80 GB.",
 		"Prompts of C repeat as the tool's groups do, with prefix caching on; prompt lengths are nominal where they were "+
-			"not counted.",
+			"not counted. Its requests do not say how tokens are chosen (inference-perf 0.4.0), so that vLLM does as the "+
+			"generation_config.json of a checkpoint says: that those of Llama and of the tuned Qwen ask for a top-p, and no "+
+			"others do, is from memory (unverified).",
 		"All runs of D are among the data fitted to; \"GPU left out\" is their honest error.",
 		"TensorRT-LLM runs prompts whole. Where max_num_tokens is not stated, or by a variable of the script, a step is "+
 			"taken to hold one prompt beside a token of every other client: the least that keeps prompts from waiting for a "+
