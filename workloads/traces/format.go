@@ -89,7 +89,8 @@ func lengthFormats() []format {
 	return list
 }
 
-// match finds the first of formats whose columns are all among names.
+// match finds the first of formats whose columns are all among names. A column that is there twice would leave open
+// which of the two counts, and another format that also fits would hide that.
 func match(names []string, formats []format) (layout, error) {
 	for _, f := range formats {
 		l := layout{format: f, role: make([]int8, len(names))}
@@ -103,14 +104,27 @@ func match(names []string, formats []format) (layout, error) {
 				}
 			}
 		}
-		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) &&
-			max(found[limitRole], found[cancelRole], found[sessionRole], found[adapterRole]) <= 1 {
-			l.format.leave(found)
-			return l, nil
+		if found[promptRole] == 0 || found[outputRole] == 0 || found[timeRole] == 0 && f.time != noTime {
+			continue
 		}
+		if role := slices.IndexFunc(found[:], func(n int) bool { return n > 1 }); role >= 0 {
+			return layout{}, &repeated{f.column[role], found[role]}
+		}
+		l.format.leave(found)
+		return l, nil
 	}
-	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted, each column once: %s",
+	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted: %s",
 		clip([]byte(strings.Join(names, ","))), known(formats))
+}
+
+// repeated is the error of a column that a file has several times.
+type repeated struct {
+	column string
+	times  int
+}
+
+func (e *repeated) Error() string {
+	return fmt.Sprintf("column %s is there %d times; accepted: once", e.column, e.times)
 }
 
 // leave takes the optional columns out of f that a file does not have.

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/decodesim/decodesim/workloads/lengths"
@@ -55,8 +56,12 @@ func Untimed(path string) bool {
 		return false
 	}
 	defer in.Close()
-	if t, err := openRows(in, formats(), false); err == nil {
+	t, err := openRows(in, formats(), false)
+	if err == nil {
 		return t.layout.format.time == noTime
+	}
+	if twice := (*repeated)(nil); errors.As(err, &twice) {
+		return false
 	}
 	_, err = openRows(in, lengthFormats(), false)
 	return err == nil

@@ -1,6 +1,8 @@
 package traces
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,7 +54,7 @@ func TestBadRecordedLengthsAreNamed(t *testing.T) {
 		"prompt_tokens,output_tokens\n1\n":       `workloads: l.csv:2: "1" has 1 fields; accepted: 2, as in the header`,
 		"input_tokens,output_tokens\n": "workloads: l.csv has no requests (0 rows skipped); accepted: at " +
 			"least one request",
-		"input_tokens,completion_tokens\n1,2\n": `workloads: l.csv:1: columns "input_tokens,completion_tokens" are of no known trace; accepted, each column once: input_tokens,output_tokens (decodesim); prompt_tokens,output_tokens (decodesim); ContextTokens,GeneratedTokens (azure); input_length,output_length (mooncake); Request tokens,Response tokens (burstgpt); num_prefill_tokens,num_decode_tokens (vidur); prompt_tokens,completion_tokens (openai); as CSV with a header or as JSON lines`,
+		"input_tokens,completion_tokens\n1,2\n": `workloads: l.csv:1: columns "input_tokens,completion_tokens" are of no known trace; accepted: input_tokens,output_tokens (decodesim); prompt_tokens,output_tokens (decodesim); ContextTokens,GeneratedTokens (azure); input_length,output_length (mooncake); Request tokens,Response tokens (burstgpt); num_prefill_tokens,num_decode_tokens (vidur); prompt_tokens,completion_tokens (openai); as CSV with a header or as JSON lines`,
 		`{"input_tokens":1,"output_tokens":2}x`: `workloads: l.csv:1: "{\"input_tokens\":1,\"output_tokens\":2}x" is neither a CSV header nor a JSON object; accepted: `,
 		`{"input_tokens":1,"output_tokens":2}` +
 			"\n{}": `workloads: l.csv:2: input_tokens is missing; accepted: the keys input_tokens,output_tokens in every line`,
@@ -60,5 +62,19 @@ func TestBadRecordedLengthsAreNamed(t *testing.T) {
 		_, err := pairsIn(text)
 		require.Error(t, err)
 		require.Contains(t, err.Error(), want)
+	}
+}
+
+// TestATraceWithAColumnTwiceHasNotLengthsAlone: how a file is to be read is not asked before that is mended.
+func TestATraceWithAColumnTwiceHasNotLengthsAlone(t *testing.T) {
+	for head, untimed := range map[string]bool{
+		"input_tokens,output_tokens":                                 true,
+		"ContextTokens,GeneratedTokens":                              true,
+		"arrival_s,input_tokens,output_tokens":                       false,
+		"arrival_s,input_tokens,output_tokens,session_id,session_id": false,
+	} {
+		path := filepath.Join(t.TempDir(), "t.csv")
+		require.NoError(t, os.WriteFile(path, []byte(head+"\n"), 0o600))
+		require.Equal(t, untimed, Untimed(path), head)
 	}
 }

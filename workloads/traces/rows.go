@@ -61,7 +61,7 @@ func openRows(in *input, formats []format, skipEmpty bool) (*rows, error) {
 	}
 	t.layout, err = match(names, formats)
 	if err != nil {
-		return nil, l.fail("%s", err)
+		return nil, fmt.Errorf("workloads: %s:%d: %w", l.name, l.number, err)
 	}
 	if t.json {
 		t.layout.ids, t.layout.block = blockKey(names)
