@@ -190,7 +190,7 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 // SXM 80 GB (cuBLAS of CUDA 13.0 through PyTorch 2.11, in a CUDA graph, weights not in the L2 cache): 3.8 % off in the
 // median, 13.5 % nine times in ten; of a model left out of the fit, 3.5 to 6.0 % in the median. A second H100 was
 // 3.5 % off the first in the median; an H200, which no fit saw, took longer: 362 products are 9.0 and 19.0 % off.
-// Other GPUs are taken to be alike. tools/products times them.
+// Other GPUs are taken to be alike. tools/kernels times them.
 const (
 	productStartS           = 3.34e-6
 	productBandwidth        = 0.866
