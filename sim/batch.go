@@ -19,6 +19,7 @@ type runningBatch struct {
 	padded      int32    // tokens to which the prompts of a static batch are padded; 0: none
 	finished    []int32  // members of the decode set that have ended, in a static batch or as the engine does not know yet
 	ended       []int32  // other members of the list that have ended, as the engine does not know yet
+	deferred    []int32  // requests that have ended and left, whose blocks the step under way may write
 	read        []int32  // members of the decode set whose prompts a radix tree gets as soon as the engine knows
 	placed      [2]int64 // the first and the last place that place has given
 	cancelled   []int32  // members of the list whose clients have cancelled them during the step under way
@@ -34,7 +35,7 @@ func (b *runningBatch) clear() {
 	b.first, b.last, b.n = noSlot, noSlot, 0
 	b.prefill, b.traced = b.prefill[:0], b.traced[:0]
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
-	b.read = b.read[:0]
+	b.read, b.deferred = b.read[:0], b.deferred[:0]
 	b.padded, b.overdue = 0, false
 	b.placed = [2]int64{}
 	clear(b.byClass)
@@ -277,7 +278,7 @@ func (in *Instance) exit(slot int32) {
 func (in *Instance) join(slot int32) {
 	r, b := &in.requests.at[slot], &in.batch
 	r.state, r.joinStep, r.computedAtJoin = decoding, b.set.Step(), r.Computed
-	r.burst, r.rejected = 0, 0
+	r.burst, r.rejected, r.leftOut = 0, 0, false
 	if in.pool.BatchQueue > 1 {
 		r.rejected = r.filler
 	}

@@ -8,6 +8,10 @@ package sim
 //
 // Here a step is composed when the one before ends, so this is the same: a request that has ended stays in the batch
 // until the next step has been composed, at the same instant. Its client knows at once.
+//
+// Where a KV connector loads into blocks, vLLM 0.33 does not free what a step under way may write (Scheduler's
+// defer_block_free): the blocks of a request of which a token is computed in vain are had one step later still, and no
+// request is preempted that has tokens in that step.
 
 // finishUnseen ends the request in slot, a member of the decode set that has left the finish order, for its client.
 func (in *Instance) finishUnseen(slot int32, now Time) {
@@ -38,7 +42,8 @@ func (in *Instance) endPromptUnseen(slot int32, now Time) {
 
 // unseen reports whether requests have ended, or prompts are complete, without the engine's knowledge.
 func (in *Instance) unseen() bool {
-	return in.pool.BatchQueue > 1 && len(in.batch.finished)+len(in.batch.ended)+len(in.batch.read) > 0
+	b := &in.batch
+	return in.pool.BatchQueue > 1 && len(b.finished)+len(b.ended)+len(b.read)+len(b.deferred) > 0
 }
 
 // guesses reports whether in composes a step without knowing what came of the one before.
@@ -64,6 +69,18 @@ func (in *Instance) Unknown(r *Request) int32 {
 	return 1
 }
 
+// Frees reports whether the blocks of r, which runs, are free at once if it is preempted.
+func (w *Work) Frees(r *Request) bool {
+	switch in := w.in; {
+	case !in.pool.DefersFrees:
+		return true
+	case r.state == prefilling:
+		return !in.guesses() || !r.inFlight
+	default:
+		return in.Unknown(r) == 0
+	}
+}
+
 // unknown returns Σ Unknown over the decode set and the requests that have ended.
 func (in *Instance) unknown() (n int64) {
 	b := &in.batch
@@ -85,11 +102,19 @@ func (in *Instance) unknown() (n int64) {
 func (in *Instance) releaseEnded() {
 	b := &in.batch
 	in.learnPrompts()
+	if len(b.deferred) > 0 {
+		in.freeDeferred()
+	}
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]
 		in.leave(slot)
 		r.blocks = int32(in.allocatedUnseen(r))
 		r.blocksMin = r.blocks // the block of the token in vain among them
+		if in.pool.DefersFrees && !in.work.paused {
+			in.exit(slot)
+			b.deferred = append(b.deferred, slot)
+			continue
+		}
 		in.dropEnded(slot)
 	}
 	for _, slot := range b.ended {
@@ -127,6 +152,19 @@ func (in *Instance) dropEnded(slot int32) {
 	in.vacate(slot)
 	in.exit(slot)
 	in.forget(slot)
+}
+
+// freeDeferred frees the blocks of requests that had ended before the step which has just ended: their tokens in vain
+// were in that.
+func (in *Instance) freeDeferred() {
+	for _, slot := range in.batch.deferred {
+		in.vacate(slot)
+		in.forget(slot)
+	}
+	in.batch.deferred = in.batch.deferred[:0]
+	if len(in.freed) > 0 {
+		in.freeBlocks()
+	}
 }
 
 // preemptEnded takes r, which has ended without the engine's knowledge, out of the batch to make room. No client waits

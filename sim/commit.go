@@ -150,6 +150,7 @@ func (in *Instance) commitPrefill(now Time) {
 			in.pass(r)
 		}
 		r.Computed = max(r.Computed+r.chunk, b.padded)
+		r.inFlight = r.chunk > 0
 		r.chunk, r.entering = 0, false
 		if r.Pending() > 0 || r.state == cancelledPrefill {
 			remaining = append(remaining, slot)

@@ -151,10 +151,8 @@ func (w *Work) LeaveOut(r *Request) {
 		r.delay = Paused
 	}
 	w.interrupt(r, slot)
-	r.state = prefilling
+	r.state, r.leftOut = prefilling, true
 	r.blocks = int32(in.allocated(r))
 	in.batch.insertPrefill(slot)
-	if in.drafting.speculation != nil {
-		r.leftOut, in.drafting.leftOut = true, true
-	}
+	in.drafting.leftOut = in.drafting.speculation != nil
 }

@@ -17,25 +17,31 @@ type Loader interface {
 	LoadAhead(in *Instance, w *Work)
 }
 
-// loadRules is what Work.AllowLoads has said of the step that is being composed.
-type loadRules struct {
-	allowed  bool
-	leave    int64
-	reserves bool
-	whole    bool
+// LoadRules say which caches KV connectors may begin to load in what a step leaves.
+type LoadRules struct {
+	Leave    int64 // blocks that stay free, or that the step after this one takes
+	Reserves bool  // so do those that prompts under way still lack
+	Whole    bool  // there must be blocks for all that is known of a request
+	// of the step after this one: the requests that have run before and that it admits, and what prompts under way lack
+	// behind it
+	Resumes int
+	Lacking int64
 }
 
-// AllowLoads lets KV connectors begin to load caches in what the step leaves, but for so many blocks and, if it
-// reserves, what prompts under way still lack; whole says that there must be blocks for all that is known of a request.
-// Without it none begins.
-func (w *Work) AllowLoads(leave int64, reserves, whole bool) {
-	w.loads = loadRules{true, leave, reserves, whole}
+// loadRules is what Work.AllowLoads has said of the step that is being composed.
+type loadRules struct {
+	LoadRules
+	allowed bool
+	ahead   bool // or of the one after it
 }
+
+// AllowLoads lets KV connectors begin to load caches. Without it none begins.
+func (w *Work) AllowLoads(rules LoadRules) { w.loads.LoadRules, w.loads.allowed = rules, true }
 
 // loadFits reports whether the cache of r, for which there must be so many blocks and which reuses some of them, may
 // be loaded.
 func (w *Work) loadFits(r *Request, blocks, reused int64) bool {
-	if !w.loads.allowed || w.loads.whole && w.in.cache.Blocks(r.Prompt+r.Emitted)-reused > w.FreeBlocks()-w.loads.leave {
+	if !w.loads.allowed || w.loads.Whole && w.in.cache.Blocks(r.Prompt+r.Emitted)-reused > w.FreeBlocks()-w.loads.Leave {
 		return false
 	}
 	return blocks-reused <= w.loadBlocks()
@@ -43,12 +49,15 @@ func (w *Work) loadFits(r *Request, blocks, reused int64) bool {
 
 // loadBlocks returns the blocks that are free for a load.
 func (w *Work) loadBlocks() int64 {
-	free := w.FreeBlocks() - w.loads.leave
-	if !w.loads.reserves {
+	free := w.FreeBlocks() - w.loads.Leave
+	if !w.loads.Reserves {
 		return free
 	}
-	free -= w.in.transfers.lacking
+	free -= w.in.transfers.lacking + w.loads.Lacking
 	for _, lane := range w.in.batches() {
+		if w.loads.ahead {
+			break
+		}
 		for _, slot := range lane.batch.prefill {
 			r := &lane.requests.at[slot]
 			free -= max(0, lane.lacks(r)-max(0, lane.chunked(r)-int64(r.blocks)))
@@ -211,7 +220,7 @@ func (in *Instance) loadAhead(w *Work) {
 		in.allocateAwaiting(w)
 	}
 	if in.computes() && len(in.transfers.awaiting) > 0 {
-		w.loads = loadRules{}
+		w.loads = loadRules{ahead: true}
 		in.pool.Scheduler.(Loader).LoadAhead(in, w)
 		in.allocateAwaiting(w)
 	}
@@ -241,21 +250,64 @@ func (in *Instance) DecodesNext(r *Request) bool {
 	return decodes
 }
 
-// BlocksNextOf returns the blocks that r takes for n tokens in that step.
+// FreesNext reports whether the blocks of r, which runs, are free at once if that step preempts it.
+func (w *Work) FreesNext(r *Request) bool {
+	return !w.in.pool.DefersFrees || r.state == prefilling && r.chunk == 0
+}
+
+// BlocksNextOf returns the blocks that r, which runs, takes for n tokens in that step.
 func (w *Work) BlocksNextOf(r *Request, n int32) int64 {
 	in := w.in
-	computed := in.computedAfter(r)
-	tokens, had := computed+n, max(in.cache.Blocks(computed), int64(r.blocks), int64(r.blocksMin))
-	if r.chunk > 0 {
-		had = max(had, in.chunked(r)) // with what a drafter looks ahead
-	}
+	tokens := in.computedAfter(r) + n
 	if s := in.drafting.speculation; s != nil {
 		if r.state == decoding {
 			tokens += in.draftsOf(r)
 		}
 		tokens = min(tokens+s.LookAhead, in.pool.MaxModelLen)
 	}
-	return max(0, in.cache.Blocks(tokens)-had)
+	return max(0, in.cache.Blocks(tokens)-in.blocksBefore(r))
+}
+
+// blocksBefore returns the blocks that r, which runs, has when that step begins.
+func (in *Instance) blocksBefore(r *Request) int64 {
+	had := max(int64(r.blocks), int64(r.blocksMin))
+	if r.state == prefilling {
+		return max(had, in.chunked(r)) // with what a drafter looks ahead
+	}
+	return max(had, in.cache.Blocks(in.computedAfter(r)))
+}
+
+// LacksNextOf returns how many blocks the prompt of r, which runs, lacks when that step has given it so many.
+func (w *Work) LacksNextOf(r *Request, blocks int64) int64 {
+	in := w.in
+	if _, ends := in.Continues(r); ends || in.DecodesNext(r) || r.leftOut || r.state != prefilling {
+		return 0
+	}
+	all := in.cache.Blocks(r.Prompt + r.Emitted + in.drafting.speculation.slots())
+	return max(0, all-in.blocksBefore(r)-blocks)
+}
+
+// ResumesNext returns the i-th of the requests that wait to be computed again; all says that there are no more. In a
+// queue with an Order it returns none.
+func (in *Instance) ResumesNext(i int) (r *Request, all bool) {
+	q := &in.queue
+	switch {
+	case i >= q.resuming:
+		return nil, true
+	case q.sorts:
+		return nil, false
+	}
+	return &in.requests.at[q.front[len(q.front)-1-i]], false
+}
+
+// LacksNext returns how many blocks the prompt of r, which waits, lacks when that step has admitted it and computed so
+// many of its tokens, cached ones among them.
+func (w *Work) LacksNext(r *Request, tokens int32) int64 {
+	in := w.in
+	if tokens >= r.Prompt+r.Emitted {
+		return 0
+	}
+	return in.cache.Blocks(r.Prompt+r.Emitted+in.drafting.speculation.slots()) - in.cache.Blocks(tokens)
 }
 
 // LoadedNext returns the i-th request that has been loaded when the engine composes that step, or nil.

@@ -33,10 +33,9 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 			}
 		}
 	}
-	resumed := chunks
 	preempted := n.demand(in.running) > in.free
 	if preempted {
-		n.turns(in, p)
+		budget, preempted = n.turns(in, p)
 		in.again = !in.computes()
 	} else {
 		n.grow(in)
@@ -44,13 +43,13 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 			n.leaveOut(r)
 		}
 	}
-	all := true
+	all, alike := true, !slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return !r.decoding && r.want > 0 })
 	if !preempted && n.loads {
-		budget, all = n.joinLoaded(in, p, budget, resumed == 0)
+		budget, all = n.joinLoaded(in, p, budget, alike)
 		chunks = len(in.running) - len(decodes(in.running))
 	}
 	for !preempted && all && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
-		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, resumed == 0)
+		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, alike)
 		if want == 0 {
 			break
 		}

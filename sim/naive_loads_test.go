@@ -12,6 +12,9 @@ type naiveLoading struct {
 	allowed bool
 	policy  *schedulers.Continuous
 	next    int64 // blocks that the next step takes
+	resumes int   // requests that have been preempted, and that the next step admits
+	lacking int64 // blocks that prompts under way lack behind it
+	ahead   bool  // it is said of the next step
 }
 
 // sortLoaded sorts what has been loaded: by the order in which loads began, or by that of the queue.
@@ -125,12 +128,10 @@ func (n *naive) mayLoad(in *naiveInstance, r *naiveRequest, need, found int64) b
 		return false
 	}
 	if p.LoadsReserve {
-		slots := int32(0)
-		if s := n.speculation; s != nil && s.Tokens > 0 {
-			slots = 1 + s.Tokens + s.LookAhead
-		}
+		slots := n.slots()
+		room -= in.loading.lacking
 		for _, other := range slices.Concat(in.running, in.away) {
-			if !other.decoding {
+			if !other.decoding && !in.loading.ahead {
 				room -= max(0, n.needs(other.Prompt+other.Emitted+slots)-other.blocks)
 			}
 		}
@@ -158,33 +159,11 @@ func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoa
 	if len(in.inbound) == 0 {
 		return naiveLoading{}
 	}
-	budget, blocks := p.MaxNumBatchedTokens, int64(0)
-	for _, r := range in.running {
-		want, decodes := n.nextOf(in, r)
-		if !decodes && want > 0 {
-			want = n.chunkOf(p, want, budget-p.DraftSlots)
-		}
-		want = min(want, budget-p.DraftSlots)
-		if want <= 0 {
-			continue
-		}
-		tokens := r.Computed + r.want + want
-		if n.speculation != nil {
-			tokens = min(tokens+n.speculation.LookAhead, n.maxLen)
-		}
-		blocks += max(0, n.needs(tokens)-r.blocks)
-		budget -= want + p.DraftSlots
-	}
-	if blocks > in.free {
-		n.cover["loads that wait for preemptions"]++
-		return naiveLoading{}
-	}
-	free := in.free
-	if in.runs() > 0 {
-		free -= p.WatermarkBlocks
-	}
-	for i, m := range in.arrived {
-		if budget <= p.DraftSlots || in.runs()+i >= p.MaxNumSeqs {
+	next := naiveNext{budget: p.MaxNumBatchedTokens, running: in.runs()}
+	next.allowed, next.ahead, next.policy = true, true, p
+	n.runNext(in, &next)
+	for _, m := range in.arrived {
+		if next.full(p) {
 			return naiveLoading{}
 		}
 		if in.pool != nil {
@@ -192,14 +171,145 @@ func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoa
 			in.pool.cache(m.r, m.computed)
 			m.r.pages = nil
 		}
-		blocks += n.growsBy(in, m, p, 1, false)
-		if blocks > free {
-			return naiveLoading{}
-		}
-		budget -= 1 + p.DraftSlots
+		n.nextTakes(in, &next, n.growsBy(in, m, p, 1, false))
+		next.running++
+		next.budget -= 1 + p.DraftSlots
 	}
-	allowed := budget > p.DraftSlots && in.runs()+len(in.arrived) < p.MaxNumSeqs
-	return naiveLoading{allowed: allowed, policy: p, next: blocks}
+	n.resumeNext(in, &next)
+	if next.full(p) {
+		return naiveLoading{}
+	}
+	return next.naiveLoading
+}
+
+// naiveNext is what the next step comes to.
+type naiveNext struct {
+	naiveLoading
+	budget  int32
+	running int
+	chunks  int
+}
+
+func (x *naiveNext) full(p *schedulers.Continuous) bool {
+	return !x.allowed || x.budget <= p.DraftSlots || x.running >= p.MaxNumSeqs
+}
+
+// nextTakes lets the next step take blocks for one that it admits. If there are too few, it admits no more, and no load
+// begins.
+func (n *naive) nextTakes(in *naiveInstance, next *naiveNext, blocks int64) {
+	free := in.free
+	if next.running > 0 {
+		free -= next.policy.WatermarkBlocks
+	}
+	next.next += blocks
+	next.allowed = next.allowed && next.next <= free
+}
+
+// runNext gives the requests that run what they take in the next step.
+func (n *naive) runNext(in *naiveInstance, next *naiveNext) {
+	p, stopped := next.policy, false
+	for _, r := range in.running {
+		want, decodes := n.nextOf(in, r)
+		if !decodes && want > 0 {
+			want = n.chunkOf(p, want, next.budget-p.DraftSlots)
+		}
+		want = min(want, next.budget-p.DraftSlots)
+		prompt := !r.decoding && r.want < r.Pending() && !r.leftOut
+		takes := int64(0)
+		if want > 0 && !stopped {
+			tokens := r.Computed + r.want + want
+			if n.speculation != nil {
+				tokens = min(tokens+n.speculation.LookAhead, n.maxLen)
+			}
+			takes = max(0, n.needs(tokens)-r.blocks)
+			if next.next+takes > in.free {
+				if v := n.victim(in, p.Victim); !n.defers() || !v.decoding && v.want == 0 {
+					n.cover["loads that wait for preemptions"]++
+					next.allowed = false
+					return
+				}
+				stopped, takes = true, 0
+				n.cover["loads beside those that lack blocks"]++
+			}
+		}
+		if prompt {
+			next.lacking += max(0, n.needs(r.Prompt+r.Emitted+n.slots())-r.blocks-takes)
+		}
+		if want <= 0 || stopped {
+			continue
+		}
+		next.next += takes
+		next.budget -= want + p.DraftSlots
+		if !decodes {
+			next.chunks++
+		}
+	}
+}
+
+// resumeNext admits those that have been preempted.
+func (n *naive) resumeNext(in *naiveInstance, next *naiveNext) {
+	p := next.policy
+	resuming := n.resuming(in)
+	if n.order != nil && resuming > 0 {
+		next.allowed = false
+		return
+	}
+	for range resuming {
+		if next.full(p) {
+			next.allowed = false
+			return
+		}
+		r := in.waiting[next.resumes]
+		f := n.lookup(in, r)
+		whole, room := r.Prompt+r.Emitted, next.budget-p.DraftSlots
+		want := n.chunkOf(p, whole-f.tokens, room)
+		if p.Unchunked {
+			want = whole - f.tokens
+			if want > room && next.chunks > 0 {
+				next.allowed = false
+				return
+			}
+		}
+		computed := f.tokens + want
+		if n.speculation != nil {
+			computed = min(computed+n.lookAhead(true), n.maxLen)
+		}
+		takes := n.needs(computed)
+		switch p.Reserve {
+		case schedulers.WholePrompt:
+			takes = max(takes, n.needs(whole))
+		case schedulers.MaxOutput:
+			takes = max(takes, n.needs(r.Prompt+r.Limit()))
+		case schedulers.MaxModelLen:
+			takes = max(takes, n.needs(p.MaxModelLen))
+		}
+		takes += n.asksFor(f.tokens, computed)
+		asks := takes
+		if p.SchedulerReserveFullISL {
+			asks = max(asks, n.needs(whole)+n.asksFor(f.tokens, whole))
+		}
+		before := next.next
+		n.nextTakes(in, next, asks-f.more)
+		next.next = before + takes - f.more
+		if want < whole-f.tokens {
+			next.lacking += n.needs(whole+n.slots()) - n.needs(f.tokens+want)
+		}
+		next.resumes++
+		next.running++
+		next.chunks++
+		next.budget -= want + p.DraftSlots
+		if next.allowed {
+			n.cover["loads behind those that resume"]++
+		}
+	}
+}
+
+// slots returns for how many tokens a sequence that drafts has blocks.
+func (n *naive) slots() int32 {
+	if s := n.speculation; s != nil && s.Tokens > 0 {
+		return 1 + s.Tokens + s.LookAhead
+	}
+	return 0
 }
 
 // nextOf returns how many tokens r wants in the next step, as far as the engine can tell, and whether it decodes then.

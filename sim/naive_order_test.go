@@ -105,6 +105,7 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	n.leave(in, r)
 	n.release(in, r, computed)
+	r.leftOut = false
 	if r.removed {
 		n.cover["victims that had ended"]++
 		return

@@ -11,6 +11,11 @@ func (n *naive) learn(in *naiveInstance) bool {
 		return false
 	}
 	n.peak = max(n.peak, n.blocks-in.free)
+	freed := in.deferred
+	for _, r := range in.deferred {
+		n.release(in, r, r.Computed)
+	}
+	in.deferred = nil
 	if in.tree != nil {
 		list := slices.DeleteFunc(in.sglang.read, func(r *naiveRequest) bool { return !r.decoding })
 		for _, r := range in.running {
@@ -24,14 +29,25 @@ func (n *naive) learn(in *naiveInstance) bool {
 		return len(in.running) < before
 	}
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
-		if r.removed {
+		switch {
+		case r.removed && n.defers() && r.want > 0:
+			in.deferred = append(in.deferred, r)
+			n.cover["blocks freed a step later"]++
+		case r.removed:
 			n.release(in, r, r.Computed)
 			in.sglang.forget(r)
+		}
+		if r.removed {
 			n.cover["tokens in vain"] += int(r.want)
 		}
 		return r.removed
 	})
-	return len(in.running) < before
+	return len(freed) > 0 || len(in.running) < before
+}
+
+// inFlight reports whether r has tokens in a step of which the engine knows nothing yet.
+func (n *naive) inFlight(in *naiveInstance, r *naiveRequest) bool {
+	return n.queues() && !in.everybody && r.had
 }
 
 // emitters returns the members of the batch that decode in the next step, as far as the engine knows.
@@ -86,3 +102,6 @@ func decodes(batch []*naiveRequest) (list []*naiveRequest) {
 	}
 	return list
 }
+
+// defers reports whether what a step under way may write is not freed before it has ended.
+func (sc *scenario) defers() bool { return sc.loads && sc.blocks/2%2 == 0 }

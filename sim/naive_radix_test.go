@@ -1,6 +1,9 @@
 package sim_test
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // naiveTree is a radix tree of sequences, each written out block by block.
 type naiveTree struct {
@@ -267,5 +270,21 @@ func (n *naive) setAside(in *naiveInstance, decodes int) {
 	}
 	if decodes > 0 {
 		n.evictFor(in, in.tree.taken+int64(decodes))
+	}
+}
+
+// settleTree releases those of a list that have ended, and adds the prompts of the others to the tree.
+func (n *naive) settleTree(in *naiveInstance, list []*naiveRequest) {
+	slices.SortFunc(list, func(a, b *naiveRequest) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.number, b.number))
+	})
+	for _, r := range list {
+		if !r.removed {
+			n.publish(in, r)
+			continue
+		}
+		n.release(in, r, r.Computed)
+		in.sglang.forget(r)
+		in.running = remove(in.running, r)
 	}
 }

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -44,9 +43,11 @@ type naiveRequest struct {
 	outcome   string
 	decoding  bool
 	want      int32 // tokens in the step under way
+	had       bool  // it had tokens in the step before
 	latest    int32 // tokens that it decoded in the step before
 	filler    int32 // wrong drafts beside its last chunk
-	missed    bool  // it decodes, and missed the latest step
+	missed    bool  // it decodes with drafts, and missed the latest step
+	leftOut   bool  // it decodes, and missed the latest step
 	hoped     int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
 	prefill   int32 // of the tokens computed, those that were not decoded
 	pad       int32 // tokens by which a static batch makes its prompt longer
@@ -96,6 +97,7 @@ type naiveInstance struct {
 	admitted     int             // so far
 	waiting      []*naiveRequest
 	swapped      []*naiveRequest // in order of swapping out
+	deferred     []*naiveRequest // that have left the batch, and whose blocks a step under way may write
 	inbound      []*naiveMove    // without room
 	transferring []*naiveMove    // with room, or room that is committed
 	arrived      []*naiveMove    // not yet admitted
@@ -129,6 +131,9 @@ func (n *naive) plan(in *naiveInstance) {
 	in.everybody = !n.ahead || len(in.running) == 0 && !n.queues() || in.idle
 	if in.tree != nil {
 		in.tree.taken = 0
+	}
+	for _, r := range in.running {
+		r.had = r.want > 0
 	}
 	for again := true; again; again = n.again(in) {
 		if !n.loads {
@@ -291,6 +296,7 @@ func (n *naive) commitRank(in *naiveInstance) {
 			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
 			r.latest, r.hoped, r.filler = 0, n.hopes(r.filler), 0
+			r.leftOut = false
 			prompts = append(prompts, r)
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0
@@ -333,22 +339,6 @@ func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
 		if !r.decoding {
 			n.publish(in, r)
 		}
-	}
-}
-
-// settleTree releases those of a list that have ended, and adds the prompts of the others to the tree.
-func (n *naive) settleTree(in *naiveInstance, list []*naiveRequest) {
-	slices.SortFunc(list, func(a, b *naiveRequest) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.number, b.number))
-	})
-	for _, r := range list {
-		if !r.removed {
-			n.publish(in, r)
-			continue
-		}
-		n.release(in, r, r.Computed)
-		in.sglang.forget(r)
-		in.running = remove(in.running, r)
 	}
 }
 

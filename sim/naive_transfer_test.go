@@ -148,13 +148,11 @@ func (n *naive) admitInbound(in *naiveInstance) {
 // reserve takes the blocks of a KV transfer, if it may have them.
 func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	r := m.r
-	for _, other := range in.waiting {
-		if other.Emitted > 0 || other.Preemptions > 0 {
-			n.cover["KV transfers behind swapped requests"]++
-			return false
-		}
+	if n.resuming(in) != in.loading.resumes {
+		n.cover["KV transfers behind swapped requests"]++
+		return false
 	}
-	taken := in.runs()
+	taken := in.runs() + in.loading.resumes
 	if !n.loads {
 		taken += len(in.reserved())
 	} else if taken < n.maxNumSeqs && taken+len(in.reserved()) >= n.maxNumSeqs {
@@ -198,6 +196,16 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	}
 	n.cover["cached at the destination"] += len(f.hits)
 	return true
+}
+
+// resuming returns how many requests wait that have run before.
+func (n *naive) resuming(in *naiveInstance) (count int) {
+	for _, r := range in.waiting {
+		if r.Emitted > 0 || r.Preemptions > 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // reserved returns the KV transfers that have room here.

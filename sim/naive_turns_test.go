@@ -7,8 +7,9 @@ import (
 )
 
 // turns composes a step whose blocks do not suffice, as vLLM does every step: one request after the other computes what
-// it can, and takes blocks for it. While there are too few, others are preempted, or itself is.
-func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
+// it can, and takes blocks for it. While there are too few, others are preempted, or itself is. It returns what is left
+// of the budget, and whether any was.
+func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) (left int32, preempted bool) {
 	budget, misses := p.MaxNumBatchedTokens, 0
 	wants := map[*naiveRequest]int32{}
 	in.inTurns = true
@@ -38,6 +39,13 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
 		for r.want = want; n.grows(r) > in.free; r.want = want {
 			r.want = 0
 			v := n.victim(in, p.Victim)
+			if n.defers() && n.inFlight(in, v) {
+				n.leaveOut(r)
+				misses = len(in.running)
+				n.cover["steps missed for want of blocks"]++
+				break
+			}
+			preempted = true
 			at := slices.Index(in.running, v)
 			if v.want > 0 {
 				budget += v.want + p.DraftSlots
@@ -66,7 +74,10 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
 		}
 	}
 	in.inTurns = false
-	n.cover["steps that preempt"]++
+	if preempted {
+		n.cover["steps that preempt"]++
+	}
+	return budget, preempted
 }
 
 // emits reports whether r decodes in the next step, as far as the engine knows.
@@ -85,7 +96,7 @@ func (n *naive) leaveOut(r *naiveRequest) {
 		r.stopped = true
 		return
 	}
-	r.decoding, r.hoped = false, 0
+	r.decoding, r.hoped, r.leftOut = false, 0, true
 	if n.speculation != nil {
 		r.missed, r.latest = true, 0
 		n.cover["drafts left out"]++

@@ -31,7 +31,10 @@ type PoolSpec struct {
 	RecomputeLastToken bool
 	// caches come as vLLM's KV connectors load them, see loads.go, and so the last token is computed again, too; otherwise
 	// a request takes one of MaxNumSeqs from the allocation of its blocks on
-	ConnectorLoads   bool
+	ConnectorLoads bool
+	// what a step under way may write is not freed before it has ended, as in vLLM 0.33 with a KV connector: see
+	// batch_queue.go
+	DefersFrees      bool
 	KVBlocks         int64        // cache blocks of one instance that sequences can use
 	BlockSize        int32        // tokens per block
 	SequenceBlocks   int32        // blocks that a sequence needs whatever its length

@@ -68,7 +68,8 @@ type engineState struct {
 	burst          int32 // drafts accepted in the latest step that decoded it
 	rejected       int32 // drafts rejected in it, where the next step was composed without knowing
 	cut            int32 // drafts that the step under way has no budget for
-	leftOut        bool  // it decodes, and misses the step under way
+	leftOut        bool  // it decodes, and has missed the step under way or the one before
+	inFlight       bool  // it prefills, and had a chunk in the latest step
 	entering       bool  // its chunk is the first since its latest admission
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	computedAtJoin int32 // tokens computed when it joined the decode set

@@ -361,8 +361,8 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	p := &sim.PoolSpec{
 		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages, FillsQueue: sc.fillsQueue(),
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
-		ConnectorLoads: sc.loads,
-		KVBlocks:       sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed,
+		ConnectorLoads: sc.loads, DefersFrees: sc.defers(),
+		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed,
 		Passing: sc.passing, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
 		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, StartsCold: sc.startsCold, Noise: sc.noise,

@@ -118,7 +118,7 @@ func (c *Cluster) startTransfer(i int32, tokens int32) {
 // overtakes one of this instance that waits to be computed again.
 func (in *Instance) allocateAwaiting(w *Work) {
 	t := &in.transfers
-	for len(t.awaiting) > 0 && in.queue.resuming == 0 && in.receives() {
+	for len(t.awaiting) > 0 && in.queue.resuming == w.loads.Resumes && in.receives(w.loads.Resumes) {
 		slot := t.awaiting[0]
 		r := &in.requests.at[slot]
 		push, tokens := in.cluster.links.Transfer(r.transfer).Push, r.Computed
@@ -151,9 +151,9 @@ func (in *Instance) allocateAwaiting(w *Work) {
 	}
 }
 
-// receives reports whether another request may have blocks before its cache comes.
-func (in *Instance) receives() bool {
-	n := in.Running()
+// receives reports whether another request may have blocks before its cache comes, where so many resume before it.
+func (in *Instance) receives(resumes int) bool {
+	n := in.Running() + resumes
 	if !in.pool.ConnectorLoads {
 		n += in.transfers.admissible()
 	}

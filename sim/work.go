@@ -112,6 +112,9 @@ func (w *Work) EvictFor(n int64) { w.in.cache.EvictFor(n) }
 // Empty reports whether the step, as composed so far, computes nothing.
 func (w *Work) Empty() bool { return w.shape.Prefills == 0 && (w.paused || w.in.batch.set.Len() == 0) }
 
+// Prompts returns how many prompts have tokens in the step, as composed so far.
+func (w *Work) Prompts() int { return w.shape.Prefills }
+
 // settle allocates the blocks that the step needs so far and lets others reuse what its chunks compute.
 func (w *Work) settle() {
 	in := w.in

@@ -106,6 +106,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
 	pool.ConnectorLoads = rules.ConnectorLoads
+	pool.DefersFrees = rules.DefersFrees && p.Role == configs.RoleDecode
 	if v := pool.Speculation; v != nil {
 		v.Uncapped, v.DelayedLookAhead, v.DelayedNames = rules.DraftsUncapped, rules.DelayedLookAhead, rules.DelayedNames
 		v.Fills = rules.Fills && v.Adaptive == nil

@@ -19,6 +19,8 @@ type Rules struct {
 	ConnectorLoads bool `yaml:"connector_loads"`
 	// which leave blocks for what prompts that are computed still lack
 	LoadsReserve bool `yaml:"loads_reserve"`
+	// nor is anything freed that a step under way may write
+	DefersFrees bool `yaml:"defers_frees"`
 	// the queue of a pipeline's microbatches is filled up with some of nothing
 	FillsQueue bool `yaml:"fills_queue"`
 	// blocks that no request can ask for are evicted before all others

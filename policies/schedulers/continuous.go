@@ -6,10 +6,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-var (
-	_ sim.Scheduler = (*Continuous)(nil)
-	_ sim.Loader    = (*Continuous)(nil)
-)
+var _ sim.Scheduler = (*Continuous)(nil)
 
 // Continuous gives prompts and decodes one common budget of tokens per step: continuous batching (Orca, OSDI '22), with
 // chunked prefill (Sarathi-Serve, OSDI '24) unless it is Unchunked. It is the scheduler of vLLM V1
@@ -82,38 +79,6 @@ func (p *Continuous) Counts() sim.Counts {
 	return 0
 }
 
-// LoadAhead implements sim.Loader.
-func (p *Continuous) LoadAhead(in *sim.Instance, w *sim.Work) {
-	budget, blocks := p.MaxNumBatchedTokens, int64(0)
-	for r := in.FirstAdmitted(); r != nil; r = in.AdmittedAfter(r) {
-		n := in.WantsNext(r)
-		if !in.DecodesNext(r) {
-			n = p.chunk(n, budget-p.DraftSlots)
-		}
-		n = min(n, budget-p.DraftSlots)
-		if n > 0 {
-			blocks += w.BlocksNextOf(r, n)
-			budget -= n + p.DraftSlots
-		}
-	}
-	if blocks > w.FreeBlocks() {
-		return // that step preempts
-	}
-	for i := 0; budget > p.DraftSlots && in.Running()+i < p.MaxNumSeqs; i++ {
-		r := in.LoadedNext(i)
-		if r == nil {
-			w.AllowLoads(p.leaves(in)+blocks, p.LoadsReserve, p.SchedulerReserveFullISL)
-			return
-		}
-		w.Find(r)
-		blocks += w.BlocksToJoin(r, 0, 1)
-		if blocks > w.FreeBlocks()-p.leaves(in) {
-			return
-		}
-		budget -= 1 + p.DraftSlots
-	}
-}
-
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 	if p.SingleExempt && p.LongPrefillTokenThreshold > 0 && in.Running()+in.Visible(2-in.Running()) <= 1 {
@@ -141,22 +106,22 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 // fill spends the remaining budget of the step on what has been loaded, then on waiting requests, and returns for how
 // many steps that holds; 0: no limit. If they leave some, more may be loaded.
 func (p *Continuous) fill(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
-	budget, all := p.join(in, w, budget)
+	alike := w.Prompts() == 0
+	budget, all := p.join(in, w, budget, alike)
 	if !all {
 		w.HeadBlocked()
 		return 0
 	}
-	budget, steps = p.admit(in, w, budget)
+	budget, steps = p.admit(in, w, budget, alike)
 	if budget > p.DraftSlots {
-		w.AllowLoads(p.leaves(in), p.LoadsReserve, p.SchedulerReserveFullISL)
+		w.AllowLoads(sim.LoadRules{Leave: p.leaves(in), Reserves: p.LoadsReserve, Whole: p.SchedulerReserveFullISL})
 	}
 	return steps
 }
 
 // join admits what KV connectors have loaded, and returns the budget that is left, and whether no request waits for
-// blocks or for a row of the others' width.
-func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32) (left int32, all bool) {
-	alike := in.Prefilling() == 0
+// blocks or for a row of the others' width, if those that run have alike rows.
+func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32, alike bool) (left int32, all bool) {
 	for budget > p.DraftSlots && in.Running() < p.MaxNumSeqs {
 		r := in.Loaded()
 		if r == nil {
@@ -175,8 +140,11 @@ func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32) (left int
 }
 
 // leaves returns the blocks that admissions leave free.
-func (p *Continuous) leaves(in *sim.Instance) int64 {
-	if in.Running() == 0 {
+func (p *Continuous) leaves(in *sim.Instance) int64 { return p.leavesBeside(in.Running()) }
+
+// leavesBeside returns the blocks that an admission leaves free beside so many requests that run.
+func (p *Continuous) leavesBeside(running int) int64 {
+	if running == 0 {
 		return 0
 	}
 	return p.WatermarkBlocks
@@ -236,11 +204,16 @@ func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) turns {
 }
 
 // take has r take blocks for n tokens and, while there are not enough, preempts; it returns the request whose turn is
-// next. What a victim had taken before is free for those that come now.
+// next. What a victim had taken before is free for those that come now. If a victim's blocks would not be, r and those
+// behind it miss the step.
 func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32, t *turns) *sim.Request {
 	for !w.Take(r, n) {
-		t.preempted = true
 		victim := p.Victim.of(in)
+		if !w.Frees(victim) {
+			t.miss = in.Running()
+			return r
+		}
+		t.preempted = true
 		if victim == r {
 			next := in.AdmittedAfter(r)
 			w.Preempt(r, sim.Recompute)
@@ -262,9 +235,8 @@ func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32
 }
 
 // admit spends the remaining budget of the step on waiting requests, and returns what is left of it, and for how many
-// steps that holds; 0: no limit.
-func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) (left int32, steps int) {
-	alike := in.Prefilling() == 0 // all rows of the step are of decodes so far
+// steps that holds; 0: no limit. Alike says that all rows are of decodes so far.
+func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bool) (left int32, steps int) {
 	for prompts := in.Prefilling(); budget > p.DraftSlots && in.Running() < p.MaxNumSeqs; prompts++ {
 		r := in.Head()
 		if r == nil {

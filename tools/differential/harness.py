@@ -55,7 +55,7 @@ def case(rnd, kind, asyn):
         c["pull"]["token_ns"] = one([1000, 10_000, 100_000]) if kind == "pd-order" else 0
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], 128)
         c["max_num_seqs"] = c["max_num_seqs"] if kind == "pd-few" else 64
-        if kind == "pd-blocks":
+        if kind in ("pd-blocks", "pd-eos", "pd-prefix-blocks"):
             c["num_gpu_blocks"] = 1 + int(need * one([1.5, 2, 3, 5]))
     if kind == "watermark":
         c["num_gpu_blocks"] = 1 + int(need * one([2, 3, 5]))
@@ -63,7 +63,7 @@ def case(rnd, kind, asyn):
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "pd-prefix"):
+    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "pd-prefix", "pd-prefix-blocks"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -78,12 +78,12 @@ def case(rnd, kind, asyn):
             r["content"] = rnd.randint(1, len(c["contents"]))
         if c["priority"]:
             r["priority"] = rnd.randint(0, 2)
-        if kind == "eos":
+        if kind in ("eos", "pd-eos"):
             r["max_output"] = r["output"] + one([0, 1, 5, 40])
         reqs.append(r)
-    if kind == "eos":
+    if kind in ("eos", "pd-eos"):
         c["max_model_len"] += 48
-        c["num_gpu_blocks"] = 1 + 64 * blocks(c["max_model_len"])
+        c["num_gpu_blocks"] = 1 + 64 * blocks(c["max_model_len"]) if kind == "eos" else c["num_gpu_blocks"] + blocks(48)
     c["requests"] = reqs
     return c
 
@@ -126,9 +126,9 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-few", "pd-prefix", "pd-blocks",
-         "pd-order", "stages", "stages-prefix"]
-DEPART = ["pd-blocks"]  # which is known to differ, asynchronous
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
+         "pd-eos", "pd-order", "stages", "stages-prefix"]
+DEPART = ["pd-prefix-blocks"]  # which is known to differ, asynchronous
 
 
 class Tally:
@@ -160,11 +160,16 @@ def compare(job):
     return tally
 
 
+def take_as_ours(c, r):
+    """Lets each transfer of a case take as long as ours did."""
+    transfers = {int(k): x["transferred"] - x["allocated"] for k, x in r["transfers"].items()}
+    c["_takes"] = transfers.__getitem__
+
+
 def one(c, r, tally):
     """Runs a case on vLLM and returns what differs from ours, or None."""
     if c.get("pull", {}).get("token_ns"):  # how links are shared is not vLLM's: each transfer takes as long as ours
-        transfers = {int(k): x["transferred"] - x["allocated"] for k, x in r["transfers"].items()}
-        c["_takes"] = transfers.__getitem__
+        take_as_ours(c, r)
     try:
         v = vllm_side.Run(c).run()
     except Exception as e:  # noqa: BLE001

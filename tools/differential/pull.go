@@ -26,6 +26,7 @@ type Transfer struct {
 func (h *Pull) behind(cfg *sim.Config, c *Case) {
 	engine := cfg.Pools[0]
 	engine.RecomputeLastToken, engine.ConnectorLoads, engine.MaxNumSeqs = true, true, c.MaxNumSeqs
+	engine.DefersFrees = c.Version != "0.22"
 	prefill := &sim.PoolSpec{
 		Name: "prefill", Size: len(c.Requests), KVBlocks: c.NumGPUBlocks, BlockSize: c.BlockSize,
 		MaxModelLen: c.MaxModelLen, Router: &routers.RoundRobin{},

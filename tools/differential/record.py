@@ -10,7 +10,8 @@ import harness
 import vllm_side
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "eos", "spec",
-         "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks"]
+         "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks",
+         "pd-eos", "pd-order"]
 
 
 def main():
@@ -26,7 +27,7 @@ def main():
     n = steps = 0
     with gzip.GzipFile(out, "wb", 9, mtime=0) as f:
         for kind in a.kinds.split(","):
-            for asyn in (False, True)[: 1 if kind.startswith(("stages", "pd")) else 2]:
+            for asyn in (False, True)[: 1 if kind.startswith("stages") else 2]:
                 rnd, left = random.Random(f"record {kind} {asyn}"), a.each
                 for _ in range(400):
                     c = harness.case(rnd, kind, asyn)
@@ -34,11 +35,13 @@ def main():
                     c["version"] = version
                     if version == "0.22":
                         c["watermark"] = 0.0
+                    if c.get("pull", {}).get("token_ns"):  # how links are shared is not vLLM's
+                        harness.take_as_ours(c, harness.ours([c])[0])
                     v = vllm_side.Run(c).run()
                     if left == 0 or not 30 <= len(v.steps) <= a.steps:
                         continue
                     seen = [dict(t=s.get("start", s["t"]), batch=s["batch"], preempted=s["preempted"], free=s["free"]) for s in v.steps]
-                    line = json.dumps(dict(case=c, steps=seen, ends=v.times), separators=(",", ":"))
+                    line = json.dumps(dict(case={k: x for k, x in c.items() if k[0] != "_"}, steps=seen, ends=v.times), separators=(",", ":"))
                     f.write(line.encode() + b"\n")
                     left, n, steps = left - 1, n + 1, steps + len(seen)
                     if left == 0:

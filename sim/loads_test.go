@@ -1,0 +1,93 @@
+package sim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// loadsCovered are the least numbers of what the usual cases of decode pools with few blocks must draw.
+var loadsCovered = map[string]int{
+	"gaps preempted": 1000, "loads behind those that resume": 300, "loads that wait for preemptions": 300,
+	"loads beside those that lack blocks": 100, "steps missed for want of blocks": 300, "steps that preempt": 1000,
+	"blocks freed a step later": 300, "loads that leave blocks for others": 300, "loaded requests without blocks": 100,
+}
+
+// TestLoadsIntoFewBlocksEqualTheNaiveTwin: where blocks are few, an engine that queues batches and has a KV connector
+// preempts, frees and begins loads as the naive simulator does.
+func TestLoadsIntoFewBlocksEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawLoads(t)
+		twin := runNaive(sc)
+		for _, maxRun := range []int{0, 1} {
+			j := newJournal()
+			c := sc.config(j)
+			c.MaxRun = maxRun
+			cl := run(t, c)
+			compare(t, fmt.Sprintf("at most %d steps at once", maxRun), twin, j, cl)
+			if twin.cover["unfinished"] == 0 {
+				require.NoError(t, sim.CheckCaches(cl))
+			}
+		}
+		coverFleet(cover, twin)
+	})
+	t.Logf("covered: %v", cover)
+	for what, least := range loadsCovered {
+		assert.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
+	}
+}
+
+// drawLoads draws a pool that computes prompts, and one with few blocks that loads their caches.
+func drawLoads(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	for i := range sc.requests {
+		r := &sc.requests[i]
+		r.Output = min(r.Output, 100)
+		if r.MaxOutput > 0 {
+			r.MaxOutput = min(r.MaxOutput, r.Output+5)
+		}
+	}
+	p := drawPool(t, sc)
+	sc.pools, sc.adapters = []scenario{p}, sim.Adapters{}
+	for !hands(sc.policy) || sc.tree != nil && sc.anonymous {
+		redrawPolicy(t, &sc)
+	}
+	sc.drawRoutes(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "links"), 3)), "pd")
+	d := &sc.pools[0]
+	d.drawFewBlocks(t)
+	return sc
+}
+
+// drawFewBlocks makes a pool one of vLLM's decode pools under asynchronous scheduling, with blocks for few requests.
+func (sc *scenario) drawFewBlocks(t *rapid.T) {
+	sc.ahead, sc.loads, sc.recomputes = true, true, true
+	sc.ranks, sc.stages, sc.size = 0, nil, 1
+	sc.anonymous, sc.promptMax, sc.swapBlocks = false, 0, 0
+	sc.windowed, sc.passing, sc.speculation = sim.Windowed{}, sim.Passing{}, nil
+	for (sc.maxLen+sc.blockSize)%3 == 0 { // batches are not queued then
+		sc.blockSize++
+	}
+	if rapid.IntRange(0, 3).Draw(t, "ordered") > 0 {
+		sc.order = nil
+	}
+	longest := int64(sc.maxLen+sc.blockSize-1)/int64(sc.blockSize) + int64(sc.fixed)
+	sc.blocks = longest + rapid.Int64Range(0, 2*longest).Draw(t, "blocks")
+	seqs := int32(rapid.SampledFrom([]int{2, 4, 16, 64}).Draw(t, "max_num_seqs"))
+	sc.maxNumSeqs = int(seqs)
+	sc.policy = &schedulers.Continuous{
+		MaxNumSeqs: int(seqs), MaxModelLen: sc.maxLen,
+		MaxNumBatchedTokens:     max(seqs, rapid.SampledFrom([]int32{16, 64, 256, 2048}).Draw(t, "max_num_batched_tokens")),
+		SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+		WatermarkBlocks:         drawWatermark(t, sc), Victim: drawVictim(t),
+		StopsAtSelf: sc.blocks%2 == 0, LoadsReserve: sc.blocks%3 > 0,
+	}
+}
