@@ -96,3 +96,32 @@ func TestMicrobatchesCountTheWaitsOfPromptsTogether(t *testing.T) {
 	require.Positive(t, twin.cover["steps without a prompt that waits for others"])
 	require.Positive(t, twin.cover["batches under way at once"])
 }
+
+// TestAPromptThatWaitsForBlocksDoesNotWaitForOthers: request 2 could join the two decodes at 1 s and waits for others.
+// From 2 s on there are too few blocks for it, until request 0 ends at 8 s: then it waits for two more steps.
+func TestAPromptThatWaitsForBlocksDoesNotWaitForOthers(t *testing.T) {
+	second := sim.Time(sim.Second)
+	sc := scenario{size: 1, blocks: 30, blockSize: 1, maxLen: 24, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64, Unchunked: true, BatchWaitIters: 3}}
+	sc.requests = []sim.Request{{Prompt: 10, Output: 8}, {ID: 1, Prompt: 2, Output: 20},
+		{ID: 2, Prompt: 15, Output: 1, Arrival: second / 2}}
+	for i := range sc.requests {
+		sc.requests[i].Traced = true
+	}
+	j, _ := play(t, sc, "waits")
+	require.Equal(t, []sim.Time{11 * second}, j.tokens[2])
+}
+
+// TestWhatMissesAMicrobatchDraftsInTheNext: of three requests that decode, two spend the budget of a microbatch, and the
+// third is in the next one, with its drafts.
+func TestWhatMissesAMicrobatchDraftsInTheNext(t *testing.T) {
+	sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, stages: []int32{1, 1}, model: ticks(sim.Second),
+		policy:      &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 4},
+		speculation: speculate(1, random{rates: []float64{1}})}
+	for i := range int32(3) {
+		sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1, Output: 9, Traced: true})
+	}
+	twin, j := runNaive(sc), newJournal()
+	compare(t, "missed", twin, j, run(t, sc.config(j)))
+	require.Positive(t, twin.cover["drafts left out"])
+}
