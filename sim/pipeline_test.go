@@ -112,8 +112,8 @@ func TestAPromptThatWaitsForBlocksDoesNotWaitForOthers(t *testing.T) {
 	require.Equal(t, []sim.Time{11 * second}, j.tokens[2])
 }
 
-// TestWhatMissesAMicrobatchDraftsInTheNext: of three requests that decode, two spend the budget of a microbatch, and the
-// third is in the next one, with its drafts.
+// TestWhatMissesAMicrobatchDraftsInTheNext: of three requests that decode, two spend the budget of a microbatch, and
+// the third is in the next one, with its drafts.
 func TestWhatMissesAMicrobatchDraftsInTheNext(t *testing.T) {
 	sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, stages: []int32{1, 1}, model: ticks(sim.Second),
 		policy:      &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 4},

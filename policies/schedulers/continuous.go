@@ -90,9 +90,6 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		w.Unload(r) // others that are loaded have the blocks, and vLLM would wait for ever
 		return 1
 	}
-	if p.BatchWaitIters > 0 {
-		p.countWaited(in)
-	}
 	budget, enough := p.resume(in, w)
 	if enough && w.FreeBlocks() >= 0 {
 		return p.fill(in, w, budget)
@@ -267,10 +264,8 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 		if blocks := w.BlocksToAdmit(need); blocks > w.FreeBlocks() || p.withholds(in, w, r, blocks, cached) {
 			break
 		}
-		if p.BatchWaitIters > 0 && prompts == 0 {
-			if left := p.waits(in); left > 0 {
-				return budget, left
-			}
+		if p.BatchWaitIters > 0 && prompts == 0 && p.waits(in) {
+			return budget, 1 // in the next it may wait for blocks
 		}
 		w.Admit(r, reserve)
 		w.Chunk(r, n)
@@ -287,43 +282,28 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 	return budget, 0
 }
 
-// What Continuous keeps in an instance's PolicyState, with BatchWaitIters.
-const (
-	waited    = iota // steps of decodes that prompts have waited for others, since the last that did not
-	waitsFrom        // the decode step from which on they wait more, plus 1; 0: none waits
-)
+// waited is what Continuous keeps in an instance's PolicyState, with BatchWaitIters: the steps of decodes that prompts
+// have waited for others, since the last that did not.
+const waited = 0
 
-// waits returns for how many more steps of decodes a prompt that could join them waits for others. As in TensorRT-LLM
-// (tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests; from memory, unverified) all steps count in which
-// some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is left to wait
-// with.
-func (p *Continuous) waits(in *sim.Instance) (left int) {
+// waits reports whether a prompt that could join decodes waits for others in this step, and counts the step if so. As
+// in TensorRT-LLM (tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests; from memory, unverified) all steps
+// count in which some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is
+// left to wait with.
+func (p *Continuous) waits(in *sim.Instance) bool {
 	if in.Decoding() == 0 {
-		return 0
+		return false
 	}
-	state, line := &in.PolicyState, in.Pipeline()
-	if line != nil {
+	state := &in.PolicyState
+	if line := in.Pipeline(); line != nil {
 		state = &line.PolicyState
 	}
-	left = p.BatchWaitIters - int(state[waited])
-	switch {
-	case left > 0 && line != nil:
-		state[waited]++
-		return left
-	case left > 0:
-		state[waitsFrom] = in.DecodeSteps() + 1
-		return left
+	if int(state[waited]) >= p.BatchWaitIters {
+		state[waited] = 0
+		return false
 	}
-	state[waited] = 0
-	return 0
-}
-
-// countWaited counts the steps since prompts began to wait: each of them was one of decodes alone.
-func (p *Continuous) countWaited(in *sim.Instance) {
-	if state := &in.PolicyState; state[waitsFrom] > 0 {
-		state[waited] += in.DecodeSteps() - (state[waitsFrom] - 1)
-		state[waitsFrom] = 0
-	}
+	state[waited]++
+	return true
 }
 
 // filler returns how many drafts stand beside the only token of a request that is admitted, as far as the longest
