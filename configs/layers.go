@@ -39,6 +39,9 @@ func (o *origins) errorf(path, format string, args ...any) error {
 	list, _, _ := strings.Cut(path, "[") // an element of a list that was assigned as a whole
 	for _, at := range append(shortOf(path), list) {
 		if by, ok := o.assigned[at]; ok {
+			if strings.Contains(by, "={") && at == path { // a section as a whole, in which the value is one of several
+				return strict.Errorf(by+": "+o.where.Written(path), format, args...)
+			}
 			return strict.Errorf(by, format, args...)
 		}
 	}

@@ -141,6 +141,8 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{set("workload.arrivals.rate=.inf"), `--set workload.arrivals.rate=.inf: expected a finite number, got .inf`},
 		{set("workload.arrivals.rate=-1"),
 			`--set workload.arrivals.rate=-1: is -1; accepted: a number above 0 and at most 1000000000`},
+		{set("workload.arrivals={process: gamma, cv: -2}"), `--set workload.arrivals={process: gamma, cv: -2}: ` +
+			`workload.arrivals.cv: is -2; accepted: a number above 0 and at most 100`},
 		{set("pools.serve.replicas=0"),
 			`--set pools.serve.replicas=0: 0 is out of range; expected a whole number from 1 to 1048576`},
 		{set("output.requests_csv=maybe"), `--set output.requests_csv=maybe: expected auto, true or false, got "maybe"`},

@@ -190,7 +190,7 @@ func TestImpossibleClassesAreRefused(t *testing.T) {
 	c.Mix.Sharing.DistinctPrompts = 4
 	_, err := NewOpenLoop(c, 1)
 	require.ErrorContains(t, err,
-		"classes[0].prompt_tokens is \"fixed\"; accepted: nothing, for a workload with distinct_prompts")
+		"classes[0].prompt_tokens is \"fixed\"; accepted: null, for a workload with distinct_prompts")
 	c = classed(1, own...)
 	c.Mix = requests.Mix{Pairs: recorded(t, []int64{7, 8}), Classes: own}
 	_, err = NewOpenLoop(c, 1)

@@ -115,5 +115,5 @@ func TestRecordedLengthsMakeDistinctPrompts(t *testing.T) {
 func TestLawsBesideRecordedLengthsAreRefused(t *testing.T) {
 	lengths := requests.Mix{Pairs: recorded(t, []int64{10, 1}), Prompt: sourcetest.Plain().Prompt}
 	_, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 1, Mix: lengths}, 1)
-	require.ErrorContains(t, err, `prompt_tokens is "lognormal"; accepted: nothing`)
+	require.ErrorContains(t, err, `prompt_tokens is "lognormal"; accepted: null`)
 }

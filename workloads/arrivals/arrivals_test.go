@@ -151,7 +151,7 @@ func TestBadArrivalsAreRefusedByName(t *testing.T) {
 		{Spec{Process: "poisson", Rate: math.NaN()}, "arrivals.rate is NaN"},
 		{Spec{Process: "poisson", Rate: math.Inf(1)}, "arrivals.rate is +Inf"},
 		{Spec{Process: "poisson", Rate: -1}, "arrivals.rate is -1"},
-		{Spec{Process: "poisson", Rate: 1, CV: 2}, "arrivals.cv is 2; accepted: nothing, for poisson"},
+		{Spec{Process: "poisson", Rate: 1, CV: 2}, "arrivals.cv is 2; accepted: null, for poisson"},
 		{Spec{Process: "gamma", Rate: 1}, "arrivals.cv is 0"},
 		{Spec{Process: "gamma", Rate: 1, CV: 101}, "arrivals.cv is 101"},
 		{Spec{Process: "on-off", OnRate: 1, OffRate: 2, OnS: 1, OffS: 1}, "arrivals.off_rate is 2"},

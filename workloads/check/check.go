@@ -76,7 +76,7 @@ func Absent(field, owner string, set bool, value any) error {
 	if !set {
 		return nil
 	}
-	return Refuse(field, value, "nothing, for "+owner+" has no such parameter")
+	return Refuse(field, value, "null, for "+owner+" has no such parameter")
 }
 
 // OneOf refuses a name that is not in the list.

@@ -37,7 +37,7 @@ func TestBoundsBelongToIntervals(t *testing.T) {
 		{check.Count("n", 0, 9), "n is 0; accepted: a whole number from 1 to 9"},
 		{check.Count("n", 10, 9), "n is 10; accepted: a whole number from 1 to 9"},
 		{check.OneOf("x", "c", []string{"a", "b"}), `x is "c"; accepted: a, b`},
-		{check.Absent("x", "it", true, 1), "x is 1; accepted: nothing, for it has no such parameter"},
+		{check.Absent("x", "it", true, 1), "x is 1; accepted: null, for it has no such parameter"},
 		{check.Extent(0, 0), "requests is 0; accepted: a number of requests, a duration_s, or both"},
 		{check.Extent(-1, 1), "requests is -1; accepted: a whole number from 1 to 2147483647"},
 		{check.Extent(1<<31, 0), "requests is 2147483648; accepted: a whole number from 1 to 2147483647"},
@@ -62,7 +62,7 @@ func TestParametersOfOthersAreRefused(t *testing.T) {
 	assert.NoError(t, check.Parameters("p", "constant", law{Mean: 1, CV: 2, Max: 3}, "mean", "cv", "max"))
 	assert.NoError(t, check.Parameters("p", "constant", law{Mean: 1}, "mean"))
 	assert.EqualError(t, check.Parameters("p", "constant", law{Mean: 1, Max: 3}, "mean", "cv"),
-		"workloads: p.max is 3; accepted: nothing, for constant has no such parameter")
+		"workloads: p.max is 3; accepted: null, for constant has no such parameter")
 	assert.EqualError(t, check.Parameters("p", "constant", law{CV: 2, Max: 3}, "mean"),
-		"workloads: p.cv is 2; accepted: nothing, for constant has no such parameter")
+		"workloads: p.cv is 2; accepted: null, for constant has no such parameter")
 }

@@ -53,21 +53,21 @@ func TestImpossibleMixesAreRefused(t *testing.T) {
 		{"classes[0].output_tokens.mean is 0.5", classes(Class{Name: "a", Share: 1, Output: lengths.Fixed(0.5)})},
 		{"reasoning.share is 1.1; accepted: a number from 0 to 1", with(func(m *Mix) { m.Reasoning.Share = 1.1 })},
 		{"reasoning.share is -1; accepted", with(func(m *Mix) { m.Reasoning.Share = -1 })},
-		{"reasoning.share is 0.5; accepted: nothing, for a law of reasoning",
+		{"reasoning.share is 0.5; accepted: null, for a law of reasoning",
 			with(func(m *Mix) { m.Reasoning = Reasoning{Tokens: lengths.Fixed(5), Share: 0.5} })},
 		{"reasoning.tokens.mean is 0.5", with(func(m *Mix) { m.Reasoning.Tokens = lengths.Fixed(0.5) })},
-		{`classes[0].reasoning_tokens is "fixed"; accepted: nothing, for reasoni`, with(func(m *Mix) {
+		{`classes[0].reasoning_tokens is "fixed"; accepted: null, for reasoni`, with(func(m *Mix) {
 			m.Reasoning.Share = 0.1
 			m.Classes = []Class{{Name: "a", Share: 1, Reasoning: lengths.Fixed(5)}}
 		})},
 		{"max_output.mean is 0.5", with(func(m *Mix) { m.MaxOutput = lengths.Fixed(0.5) })},
 		{"prompt_tokens.distribution is", with(func(m *Mix) { m.Prompt = lengths.Spec{} })},
 		{"output_tokens.distribution is", with(func(m *Mix) { m.Output = lengths.Spec{} })},
-		{`prompt_tokens is "lognormal"; accepted: nothing, for a workload with r`,
+		{`prompt_tokens is "lognormal"; accepted: null, for a workload with r`,
 			with(func(m *Mix) { m.Pairs = pairs })},
-		{`output_tokens is "gamma"; accepted: nothing, for a workload with recor`,
+		{`output_tokens is "gamma"; accepted: null, for a workload with recor`,
 			with(func(m *Mix) { m.Pairs = pairs; m.Prompt = lengths.Spec{} })},
-		{`classes[0].prompt_tokens is "fixed"; accepted: nothing, for a workload`, with(func(m *Mix) {
+		{`classes[0].prompt_tokens is "fixed"; accepted: null, for a workload`, with(func(m *Mix) {
 			m.Sharing.DistinctPrompts = 5
 			m.Classes = []Class{{Name: "a", Share: 1, Prompt: lengths.Fixed(5)}}
 		})},
@@ -123,7 +123,7 @@ func TestImpossiblePatienceIsRefused(t *testing.T) {
 		"cancel_share is 1.5; accepted: a number from 0 to 1":   {CancelShare: 1.5, CancelAfterS: 1},
 		"cancel_after_s is -1; accepted":                        {CancelShare: 1, CancelAfterS: -1},
 		"cancel_after_s is 0; accepted: a number above 0":       {CancelShare: 1},
-		"cancel_after_s is 3; accepted: nothing, for cancel_sh": {CancelAfterS: 3},
+		"cancel_after_s is 3; accepted: null, for cancel_sh":    {CancelAfterS: 3},
 		`cancel_law is "never"; accepted: , exponential, fixed`: {CancelShare: 1, CancelAfterS: 1, CancelLaw: "never"},
 	} {
 		_, err := NewDeadlines(p, 1)
@@ -136,10 +136,10 @@ func TestImpossiblePatienceIsRefused(t *testing.T) {
 // TestATraceHasNoLengthsByClass: it records them, so that its classes have shares and priorities another.
 func TestATraceHasNoLengthsByClass(t *testing.T) {
 	for want, c := range map[string]Class{
-		`classes[0].prompt_tokens is "fixed"; accepted: nothing, for a trace`:    {Prompt: lengths.Fixed(5)},
-		`classes[0].output_tokens is "fixed"; accepted: nothing, for a trace`:    {Output: lengths.Fixed(5)},
-		`classes[0].max_output is "fixed"; accepted: nothing, for a trace`:       {MaxOutput: lengths.Fixed(5)},
-		`classes[0].reasoning_tokens is "fixed"; accepted: nothing, for a trace`: {Reasoning: lengths.Fixed(5)},
+		`classes[0].prompt_tokens is "fixed"; accepted: null, for a trace`:    {Prompt: lengths.Fixed(5)},
+		`classes[0].output_tokens is "fixed"; accepted: null, for a trace`:    {Output: lengths.Fixed(5)},
+		`classes[0].max_output is "fixed"; accepted: null, for a trace`:       {MaxOutput: lengths.Fixed(5)},
+		`classes[0].reasoning_tokens is "fixed"; accepted: null, for a trace`: {Reasoning: lengths.Fixed(5)},
 	} {
 		c.Name, c.Share = "a", 1
 		_, err := NewTraceClasses([]Class{c}, 1)

@@ -334,7 +334,7 @@ func TestAgentsRefuse(t *testing.T) {
 		"agents.tool_time_s.mean is -1; accepted": func(c *AgentLoop) {
 			c.Tool.MeanS = -1
 		},
-		"distinct_prompts is 3; accepted: nothing, for a workload of agents": func(c *AgentLoop) {
+		"distinct_prompts is 3; accepted: null, for a workload of agents": func(c *AgentLoop) {
 			c.Mix.Sharing.DistinctPrompts = 3
 		},
 		"agents.subagents.probability is 2; accepted": func(c *AgentLoop) {

@@ -355,15 +355,15 @@ func TestImpossibleSessionsAreRefused(t *testing.T) {
 		"sessions.think_time_s.mean is NaN; accepted": func(c *SessionLoop) {
 			c.Think.MeanS = math.NaN()
 		},
-		"sessions.think_time_s.mean is -1; accepted":                        func(c *SessionLoop) { c.Think.MeanS = -1 },
-		"sessions.think_time_s.cv is 2; accepted: nothing, for exponential": func(c *SessionLoop) { c.Think.CV = 2 },
+		"sessions.think_time_s.mean is -1; accepted":                     func(c *SessionLoop) { c.Think.MeanS = -1 },
+		"sessions.think_time_s.cv is 2; accepted: null, for exponential": func(c *SessionLoop) { c.Think.CV = 2 },
 		"sessions.think_time_s.cv is 0; accepted": func(c *SessionLoop) {
 			c.Think.Distribution = "gamma"
 		},
-		"distinct_prompts is 5; accepted: nothing, for a workload with ses": func(c *SessionLoop) {
+		"distinct_prompts is 5; accepted: null, for a workload with ses": func(c *SessionLoop) {
 			c.Mix.Sharing.DistinctPrompts = 5
 		},
-		"lengths is \"recorded\"; accepted: nothing": func(c *SessionLoop) {
+		"lengths is \"recorded\"; accepted: null": func(c *SessionLoop) {
 			c.Mix = requests.Mix{Pairs: new(lengths.Pairs)}
 		},
 		"requests is 0; accepted":                 func(c *SessionLoop) { c.Requests = 0 },
