@@ -82,7 +82,9 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs, most map[string]
 	return run
 }
 
-// siliconArguments adds the arguments of the server of a row.
+// siliconArguments adds the arguments of the server of a row. Requests of source nvidia_gap are taken to say nothing of
+// how tokens are chosen, as those of NVIDIA's tools do (from memory: unverified); the client of the others asks for the
+// likeliest.
 func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario, args map[string]engineArgs) {
 	script := args[r.Text("engine_args_id")]
 	script.apply(p, r.Count("concurrency", 1), r.Count("isl", 1))
@@ -94,6 +96,9 @@ func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario,
 	}
 	if l.Source == "nvidia_gap" {
 		gapArguments(l, p)
+		if p.Engine == "vllm" {
+			p.Sampling = samplingOf(r.Text("model"), l.Version)
+		}
 	}
 }
 

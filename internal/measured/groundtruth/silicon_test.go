@@ -127,6 +127,27 @@ func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
 	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "chunked_prefill_size", "an argument of vLLM")
 }
 
+// TestTheUndocumentedSourceChoosesAsTheCheckpointAsks under vLLM, and the source whose client asks for the likeliest
+// token does not.
+func TestTheUndocumentedSourceChoosesAsTheCheckpointAsks(t *testing.T) {
+	for _, c := range []struct{ source, backend, version, model, decoding string }{
+		{"nvidia_gap", "vllm", "0.12.0", "Qwen/Qwen3-32B", "decoding: {sampling: top-p-sorted}\n"},
+		{"nvidia_gap", "vllm", "0.18.0", "Qwen/Qwen3-32B", "decoding: {sampling: top-p}\n"},
+		{"nvidia_gap", "vllm", "0.12.0", "openai/gpt-oss-120b", ""},
+		{"nvidia_gap", "sglang", "0.5.1.post1", "Qwen/Qwen3-32B", ""},
+		{"inferencex", "vllm", "0.12.0", "Qwen/Qwen3-32B", ""},
+	} {
+		f, err := measuredtest.ReadText(t, siliconTable("source", c.source, "backend", c.backend, "model", c.model,
+			"backend_version", c.version, "precision", "", "engine_args_id", ""))
+		text := measuredtest.OneRun(t, f, err).Scenario
+		if c.decoding == "" {
+			assert.NotContains(t, text, "decoding", "%+v", c)
+		} else {
+			assert.Contains(t, text, c.decoding, "%+v", c)
+		}
+	}
+}
+
 func TestVariablesOfAScriptThatAreNotKnownAreLeftOut(t *testing.T) {
 	f, err := measuredtest.ReadText(t, siliconTable("engine_args_id", "odd"), "engine_args.json", siliconScripts)
 	text := measuredtest.OneRun(t, f, err).Scenario

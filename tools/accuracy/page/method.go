@@ -188,7 +188,8 @@ func caveats(m *markdown) {
 			"read off latencies too. The others, whose TTFT says that prompts go first, are not.",
 		"The vLLM rows of A that come from NVIDIA's own runs do not state the token budget of a step. It is taken as 2048, "+
 			"which their mean TPOT and TTFT of one deployment fit at every load; 8192, the default of a server, they "+
-			"contradict. That reads a setting off latencies, so the errors on these rows are a little too good.",
+			"contradict. That reads a setting off latencies, so the errors on these rows are a little too good. Nor do they "+
+			"state how tokens are chosen: as the checkpoint asks, for NVIDIA's tools say nothing of it (unverified).",
 		"Checkpoints that NVIDIA quantised ask for an fp8 cache, and engines do as they ask, but for vLLM before 0.12 on "+
 			"H100; everything else has a cache of 16 bits unless its launch script says fp8. Servers that queue for want of "+
 			"cache agree.",
