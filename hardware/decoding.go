@@ -32,7 +32,7 @@ func Samplings() []string {
 }
 
 // bytesPerLogit returns what choosing moves beyond greedy, per logit of 4 bytes of a row. Every GPU of a group does it
-// for the whole vocabulary. Counted from the algorithms and measured on no engine, so unverified:
+// for the whole vocabulary. Two are counted from the algorithms and measured on no engine, so unverified:
 //
 //	top-k  a radix select reads the row once for each of four 8-bit digits, masks it, and reads it again:
 //	       4·4 + 4 + 4
@@ -40,16 +40,11 @@ func Samplings() []string {
 //	       4 bytes each (Merrill & Grimshaw, Parallel Processing Letters 21(2), 2011): 4·(4 + 2·8); the softmax
 //	       reads twice and writes, the running sum reads and writes: 5·4
 //
-//	top-p-sorted, one operator after the other:
-//	       temperature 8
-//	       sorting all rows at once: filling in row and place, 8; a histogram and four passes of keys of 4 bytes with
-//	       both, 4 + 4·2·12; a pass by row, 8 + 2·8; values and places of 8 bytes, gathered, 8 + 4 + 4 + 8
-//	       softmax 3·4, running sum 2·4, comparison 4 + 1, masking 1 + 2·4, scattering into a copy 2·4 + 8 + 2·4
-//	       softmax 3·4, random numbers 4, division 3·4, the greatest 4
+//	top-p-sorted is as timed: 367, beside what a step takes once, see stepS.
 //
-// Of the experiments under open load in docs/accuracy.md, all of vLLM 0.15.1, each with its deployment left out of a
-// fit to vLLM alone, E2E is 5.7 % off in the median and 11.1 % nine times in ten if all are greedy, and 3.8 and 8.7 %
-// if those whose checkpoints ask for it sort.
+// Of the 88 experiments under open load in docs/accuracy.md, all of vLLM 0.15.1, E2E with the deployment left out is
+// 6.0 % off in the median and 13.0 % nine times in ten if all are greedy, and 2.7 and 9.3 % if those whose checkpoints
+// ask for it sort, in the time that we measured on a GPU alone.
 func (s Sampling) bytesPerLogit() (float64, error) {
 	switch s {
 	case "", Greedy:
@@ -59,9 +54,27 @@ func (s Sampling) bytesPerLogit() (float64, error) {
 	case TopP:
 		return 100, nil
 	case TopPSorted:
-		return 254, nil
+		return topPSortedBytes, nil
 	}
 	return 0, fmt.Errorf("hardware: sampling %q not known; valid values: %s", s, strings.Join(Samplings(), ", "))
+}
+
+// Sorting by operators of PyTorch, beyond the greatest of all logits: 21 batches of 4 to 256 rows of 32,000 to 151,936
+// logits took us 84 µs + V · 1.78 ns + M · V · 367 B / (0.866 · BW) on an H100 SXM, V logits and M rows, 4 % off in the
+// median and 15 % at most (tools/kernels/sampling.py under PyTorch 2.11, in a CUDA graph; a single row takes half of
+// what a step takes once).
+const (
+	topPSortedBytes  = 367
+	topPSortedStepS  = 84e-6
+	topPSortedLogitS = 1.78e-9
+)
+
+// stepS is what choosing the tokens of a step takes however few they are.
+func (s Sampling) stepS(vocab int) float64 {
+	if s != TopPSorted {
+		return 0
+	}
+	return topPSortedStepS + float64(topPSortedLogitS*float64(vocab))
 }
 
 // samplePS returns the time to choose the token of a row, in picoseconds, at the bandwidth that reading weights

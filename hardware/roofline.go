@@ -119,7 +119,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 	r.layersPS = float64(psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
 		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS)))
 	r.promptPS = psPerS * stretch * float64(layers*e.PromptLayerS)
-	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
+	r.fixedPS = r.layersPS + float64(psPerS*(d.Decoding.StructuredS+d.Decoding.Sampling.stepS(d.Model.Vocab)))
 	r.samplePS, r.draft, r.adapting = d.samplePS(), newDrafting(&d), newAdapting(&d)
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	r.sharedPart, r.routing = d.sharedShare(), routing

@@ -311,7 +311,7 @@ func TestDecodingCosts(t *testing.T) {
 		assert.InDelta(t, greedy, step(hardware.Greedy, 0, n), 0)
 		assert.InDelta(t, float64(n)*24*128256/3.35e12, step(hardware.TopK, 0, n)-greedy, 1e-11)
 		assert.InDelta(t, float64(n)*100*128256/3.35e12, step(hardware.TopP, 0, n)-greedy, 1e-11)
-		assert.InDelta(t, float64(n)*254*128256/3.35e12, step(hardware.TopPSorted, 0, n)-greedy, 1e-11)
+		assert.InDelta(t, 84e-6+128256*1.78e-9+float64(n)*367*128256/3.35e12, step(hardware.TopPSorted, 0, n)-greedy, 1e-11)
 		assert.InDelta(t, 3e-3, step(hardware.Greedy, 3e-3, n)-greedy, 1e-11)
 	}
 	d.Decoding = hardware.Decoding{Sampling: "beam"}
