@@ -97,6 +97,9 @@ func (l *layers) hint(path, name string, t reflect.Type) string {
 	if poolPath.MatchString(path) && err == nil {
 		return engineHint(&engine, name)
 	}
+	if t == reflect.TypeFor[SLO]() {
+		return new(SLO).Hint(name, nil)
+	}
 	hint := strict.KeyHint(t, name)
 	if len(l.skeleton.Pools) > 0 {
 		hint = strings.ReplaceAll(hint, "pools[0].", "pools."+l.poolName(0)+".")

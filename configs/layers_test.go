@@ -124,6 +124,9 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{set("sede=1"), `--set sede=1: no key "sede"; did you mean "seed"?`},
 		{set("workload.arrivals.rat=1"),
 			`--set workload.arrivals.rat=1: no key "rat" in workload.arrivals; did you mean "rate"?`},
+		{set("slo={ttfo_ms: 5000}"), `--set slo={ttfo_ms: 5000}: no key "ttfo_ms" in slo; ` +
+			`expected a rule, such as rules: ['ttfo p95 <= 5s']`},
+		{set("slo.tttf_ms=5"), `--set slo.tttf_ms=5: no key "tttf_ms" in slo; did you mean "ttft_ms"?`},
 		{set("hybrid_kv=false"), `--set hybrid_kv=false: no key "hybrid_kv"; expected it as pools.serve.hybrid_kv`},
 		{set("gpu.bandwidth_bps=5e12"), `--set gpu.bandwidth_bps=5e12: no key "gpu"; expected it as pools.serve.gpu`},
 		{set("file=x"), `--set file=x: no key "file"; expected it as workload.trace.file or workload.lengths.file`},

@@ -2,6 +2,9 @@ package configs
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/slo"
@@ -118,6 +121,15 @@ type SLO struct {
 
 // ShorthandKey implements strict.Shorthand.
 func (*SLO) ShorthandKey() string { return "rules" }
+
+// Hint suggests a key, or the rule that a latency without a key of its own can have; ttfo_ms is no slip for ttft_ms.
+func (*SLO) Hint(name string, _ *yaml.Node) string {
+	latency, _, _ := strings.Cut(name, "_")
+	if slices.Contains([]string{"ttfo", "itl", "queue", "task"}, latency) {
+		return fmt.Sprintf("expected a rule, such as rules: ['%s p95 <= 5s']", latency)
+	}
+	return strict.KeyHint(reflect.TypeFor[SLO](), name)
+}
 
 // Output says what a run leaves behind.
 type Output struct {
