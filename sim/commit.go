@@ -38,6 +38,7 @@ func (in *Instance) commitSteps() {
 		b.emittedAt = now
 		if n > 1 {
 			in.allocateSteps(n)
+			in.tiers.begun = 0
 		}
 		if in.drafting.speculation != nil {
 			in.commitDrafts(now)
@@ -65,27 +66,32 @@ func (in *Instance) commitSteps() {
 	}
 }
 
-// allocateSteps allocates what the steps under way but the first have taken. An allocator of pages of several tokens
-// has a radix tree evict a page for each sequence before each step, whether or not that takes one.
+// allocateSteps allocates what the first n steps under way have taken, but for what has been allocated of that. An
+// allocator of pages of several tokens has a radix tree evict a page for each sequence before each step, whether or not
+// that takes one.
 func (in *Instance) allocateSteps(n int) {
-	set := &in.batch.set
+	set, from := &in.batch.set, int64(max(1, in.tiers.begun))
 	if in.cache.Radix() && in.cache.BlockSize() > 1 {
-		in.cache.EvictFor(set.BlocksFor(1, int64(n-1)) + int64(set.Len()))
+		in.cache.EvictFor(set.BlocksFor(from, int64(n-1)) + int64(set.Len()))
 	}
-	in.cache.Allocate(set.BlocksFor(1, int64(n)))
+	in.cache.Allocate(set.BlocksFor(from, int64(n)))
 }
 
 // noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at
 // its end.
 func (in *Instance) noteAllocated() {
+	if begun, from := in.stepsBegun(), max(1, in.tiers.begun); begun > from {
+		in.cache.NoteAllocated(in.batch.set.BlocksFor(int64(from), int64(begun)))
+	}
+}
+
+// stepsBegun returns how many steps of the segment of decodes under way have begun before now; 0: there is none.
+func (in *Instance) stepsBegun() int {
 	s := &in.step
 	if s.end == Forever || in.cold || s.n == 1 || s.decodes == 0 {
-		return
+		return 0
 	}
-	begun := min(s.price.Ended(in.cluster.now.Sub(s.start)-1)+1, s.n)
-	if begun > 1 {
-		in.cache.NoteAllocated(in.batch.set.BlocksFor(1, int64(begun)))
-	}
+	return min(s.price.Ended(in.cluster.now.Sub(s.start)-1)+1, s.n)
 }
 
 // publishChunks adds prompts that are not complete to a radix tree, as far as they have been computed.

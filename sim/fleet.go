@@ -203,9 +203,10 @@ func (in *Instance) interruptSteps(now Time) int {
 	if s.decodes == 0 {
 		return 0
 	}
-	if begun := s.price.Ended(now.Sub(s.start)-1) + 1; begun > 1 {
-		in.cache.Allocate(in.batch.set.BlocksFor(1, int64(begun)))
+	if begun, from := s.price.Ended(now.Sub(s.start)-1)+1, max(1, in.tiers.begun); begun > from {
+		in.cache.Allocate(in.batch.set.BlocksFor(int64(from), int64(begun)))
 	}
+	in.tiers.begun = 0
 	if n > 0 {
 		in.reportEnded(n)
 	}

@@ -138,7 +138,7 @@ func (in *Instance) reset() {
 	in.cache = kv.New(c)
 	in.swap = swapSpace{free: p.SwapBlocks}
 	in.transfers, in.committed = transfers{}, 0
-	in.tiers.fetching = 0
+	in.tiers.fetching, in.tiers.begun = 0, 0
 	in.adapters = p.newAdapters()
 	in.queue.join(in.adapters)
 	if in.line != nil {

@@ -212,7 +212,9 @@ func (in *Instance) BlocksUsedAt(now Time) (used int64) {
 	for _, rank := range in.parts {
 		used += rank.cache.Allocated()
 		if ended := rank.ended(now); ended > 0 && rank.step.decodes > 0 {
-			used += rank.batch.set.BlocksFor(1, int64(min(ended+1, rank.step.n)))
+			if begun, from := min(ended+1, rank.step.n), max(1, rank.tiers.begun); begun > from {
+				used += rank.batch.set.BlocksFor(int64(from), int64(begun))
+			}
 		}
 	}
 	return used

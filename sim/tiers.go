@@ -36,6 +36,7 @@ type tiers struct {
 	through  [kv.TiersMax][2]transfer.Use // ports that fetches pass
 	writes   [kv.TiersMax][2]transfer.Use // and that what is written passes
 	fetching int                          // requests
+	begun    int                          // of the steps under way, those for which blocks were allocated before their end
 	shapes   []Shape                      // scratch
 	price    Segment                      // scratch
 }
@@ -125,6 +126,7 @@ func (in *Instance) fetch(now Time, r *Request) bool {
 	if !in.cache.Matchable(noSlot, r.prompt()) {
 		return false
 	}
+	in.allocateBegun()
 	r.below = in.cache.Below(r.prompt(), r.Prompt+r.Emitted)
 	if in.pool.FetchOrRecompute {
 		in.preferComputing(r)
@@ -139,6 +141,15 @@ func (in *Instance) fetch(now Time, r *Request) bool {
 	in.tiers.fetching++
 	in.fetchNext(now, slot, 0)
 	return true
+}
+
+// allocateBegun allocates what the steps of a segment have taken that have begun by now, as if each had been composed
+// by itself: what they evict cannot be found.
+func (in *Instance) allocateBegun() {
+	if begun := in.stepsBegun(); begun > max(1, in.tiers.begun) {
+		in.allocateSteps(begun)
+		in.tiers.begun = begun
+	}
 }
 
 // fetchNext has the request in slot fetch from the next tier, from the given one on, that has some of its prompt.

@@ -191,3 +191,21 @@ func TestASharedTierIsWrittenBackToASharedOne(t *testing.T) {
 	sc.writeBack = false
 	run(t, sc.config(newJournal()))
 }
+
+// TestWhatStepsUnderWayEvictIsFetched: of the four shared blocks of request 0, the nine decode steps of request 1
+// that have begun at 19.5 s have evicted two, although they are one segment. Request 2 fetches these, not none.
+func TestWhatStepsUnderWayEvictIsFetched(t *testing.T) {
+	tree := new(sim.Contents)
+	begin := tree.Add(0, 4)
+	sc := scenario{size: 1, blocks: 12, blockSize: 1, maxLen: 12, tree: tree, model: ticks(sim.Second),
+		policy:  &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+		offload: 1, tiers: []sim.Tier{nvme()}}
+	at := func(seconds float64) sim.Time { return sim.Time(sim.Seconds(seconds)) }
+	sc.requests = []sim.Request{{Content: begin, Prompt: 5, Output: 1}, {Prompt: 1, Output: 11, Arrival: at(10)},
+		{Content: begin, Prompt: 5, Output: 1, Arrival: at(19.5)}}
+	for i := range sc.requests {
+		sc.requests[i].ID, sc.requests[i].Traced = int32(i), true
+	}
+	_, cl := play(t, sc, "fetched")
+	require.Equal(t, int64(2), cl.PoolTotals(0).Tiers[0].Fetched)
+}
