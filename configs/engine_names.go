@@ -11,7 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-var _ strict.Renamer = (*Pool)(nil)
+var (
+	_ strict.Renamer = (*Pool)(nil)
+	_ strict.Hinter  = (*Pool)(nil)
+	_ strict.Hinter  = (*SLO)(nil)
+)
 
 // KeyOf returns the key that every engine has for what some engine calls name, or else name.
 func (p *Pool) KeyOf(name string) string {

@@ -183,3 +183,9 @@ func TestLimitsThatContradictAreRefused(t *testing.T) {
 	refuses(t, with("replicas: 2", "max_num_seqs: 64\n    max_num_batched_tokens: 32"),
 		`chat.yaml:6:5: pools[0].max_num_batched_tokens: 32 is below max_num_seqs, 64; a step must hold a token of each sequence`)
 }
+
+// A latency that has rules alone is no slip for another.
+func TestALatencyWithoutAKeyIsShownAsARule(t *testing.T) {
+	refuses(t, with("seed: 5", "slo: {task_s: 60}"),
+		`chat.yaml:13:7: slo.task_s: unknown key; expected a rule, such as rules: ['task p95 <= 5s']`)
+}

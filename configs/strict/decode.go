@@ -86,9 +86,11 @@ func (p *Positions) plain(n *yaml.Node, path string) error {
 // Shorthand is a struct in whose place the value of one of its keys may stand.
 type Shorthand interface{ ShorthandKey() string }
 
-// Renamer is a struct whose keys may go by other names. A hint is for who mistypes one in n.
-type Renamer interface {
-	KeyOf(name string) string
+// Renamer is a struct whose keys may go by other names.
+type Renamer interface{ KeyOf(name string) string }
+
+// Hinter is a struct that knows best what a key in n that it lacks was meant to be.
+type Hinter interface {
 	Hint(name string, n *yaml.Node) string
 }
 
@@ -97,7 +99,10 @@ func (p *Positions) mapping(n *yaml.Node, path string, v reflect.Value) error {
 	known, keyOf := FieldsOf(v.Type()), sameKey
 	hint := func(name string, _ *yaml.Node) string { return KeyHint(v.Type(), name) }
 	if r, ok := v.Addr().Interface().(Renamer); ok {
-		keyOf, hint = r.KeyOf, r.Hint
+		keyOf = r.KeyOf
+	}
+	if h, ok := v.Addr().Interface().(Hinter); ok {
+		hint = h.Hint
 	}
 	return p.pairs(n, path, keyOf, func(key string, value *yaml.Node, at string) error {
 		for _, f := range known {
