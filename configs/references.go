@@ -163,6 +163,7 @@ type Constants struct {
 	Link             *float64 `yaml:"link" about:"share of link bandwidth, where no table says it"`
 	MoECopyBytes     *float64 `yaml:"moe_copy_bytes" unit:"bytes" about:"that experts copy for each element of a row"`
 	ExpertImbalance  *float64 `yaml:"expert_imbalance" about:"share of what the busiest GPU has of experts that layers wait for"`
+	ExpertSkew       *float64 `yaml:"expert_skew" about:"how unevenly texts choose experts where the pool does not say: the variation of popularity"`
 	CollectiveScale  *float64 `yaml:"collective_scale" unit:"times" about:"as long as tables of collectives say; 0: no table counts"`
 	LayerS           *float64 `yaml:"layer_s" about:"of a layer in each step"`
 	MoELayerS        *float64 `yaml:"moe_layer_s" about:"that an MoE layer adds"`
@@ -170,6 +171,7 @@ type Constants struct {
 	MixerLayerS      *float64 `yaml:"mixer_layer_s" about:"that a layer of latent, sparse or linear attention adds"`
 	PromptLayerS     *float64 `yaml:"prompt_layer_s" about:"that a layer adds to a step with prompts"`
 	PromptLaunch     *float64 `yaml:"prompt_launch" unit:"times" about:"as long as launching without a graph the host takes for a step with prompts"`
+	LaunchOverlap    *float64 `yaml:"launch_overlap" about:"p of (gpu^p + launch^p)^(1/p) of a step with prompts; 0: the longer counts"`
 	EagerLaunch      *float64 `yaml:"eager_launch" unit:"times" about:"as long as in a graph the host takes to launch what layers have beyond a plain one"`
 	RankS            *float64 `yaml:"rank_s" about:"that ranks wait for one another in each step"`
 	EagerLayerS      *float64 `yaml:"eager_layer_s" about:"that the host takes to launch a layer without a graph"`

@@ -66,7 +66,7 @@ type Pool struct {
 	DataParallel            int     `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own queue, batch and cache"`
 	LoadBalanceMethod       string  `yaml:"load_balance_method,omitempty" oneof:"balancers" doc:"which rank serves a request: as vLLM's client picks it, or as SGLang does by this argument; null: as the engine does"`
 	ExpertParallel          bool    `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
-	ExpertSkew              float64 `yaml:"expert_skew,omitempty" bound:"[0,10]" doc:"coefficient of variation of the experts' popularity in a layer; null: each is as likely as any other"`
+	ExpertSkew              float64 `yaml:"expert_skew,omitempty" bound:"[0,10]" doc:"coefficient of variation of the experts' popularity in a layer; null: what the efficiency says, or each is as likely as any other"`
 	EnableEPLB              bool    `yaml:"enable_eplb,omitempty" doc:"experts are placed by their load, so that GPUs have equally popular ones; null: they are not"`
 	NumRedundantExperts     int     `yaml:"num_redundant_experts,omitempty" bound:"[0,4096]" doc:"experts of a layer that enable_eplb has more than once; null: none"`
 	AllToAll                string  `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, one-sided ones in a scale-up domain, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`

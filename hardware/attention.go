@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
@@ -44,6 +45,7 @@ type attention struct {
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
 	scores    float64 // bytes per pair, of either, in a kernel that materialises them; 0: none
+	padding   float64 // by how much longer its products are than those of its heads
 
 	// Times at the efficiency, in the slowest stage, and at peak.
 	ctxPS, scorePS       float64 // memory, per context token and per pair
@@ -103,7 +105,7 @@ func (d *Deployment) attentions() []attention {
 	windows := d.Windows()
 	for _, g := range d.Model.Attention() {
 		for _, v := range g.Views() {
-			a := attention{name: viewName(v), window: -1, sparse: v.Chosen}
+			a := attention{name: viewName(v), window: -1, sparse: v.Chosen, padding: 1}
 			if w, ok := windowOf(v); ok {
 				a.window = indexWindow(windows, w)
 			}
@@ -141,7 +143,7 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 	heads := float64(float64(g.Heads) / float64(d.Parallel.Tensor) * float64(g.Layers))
 	a.bytes = d.entryBytes(g) * d.kvShare(g) / each
 	a.flops = 2 * heads * float64(g.KeyDim+g.ValueDim) / each
-	a.pairFLOPs, a.latent = a.flops, g.Latent > 0
+	a.pairFLOPs, a.latent, a.padding = a.flops, g.Latent > 0, d.headPadding(g)
 	if g.Latent > 0 && !g.Direct {
 		a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim) / each
 		if !v.Chosen {
@@ -154,13 +156,28 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 	}
 }
 
+// headPadding returns by how much the heads are fewer than those that the kernel of sparse latents multiplies:
+// FlashMLA's has 64 or 128, and vLLM pads the queries of a rank with heads of nothing (0.22.1, vllm/models/deepseek_v4/
+// nvidia/flashmla.py, get_padded_num_q_heads, and vllm/v1/attention/backends/mla/flashmla_sparse.py), so that tensor
+// parallelism shortens it no further. What other engines do was not read.
+func (d *Deployment) headPadding(g *llm.AttentionGroup) float64 {
+	if d.Parallel.Engine != "vllm" || g.Latent == 0 || !g.Direct && g.TopK == 0 || d.Efficiency.Link >= 1 { // 1: ideal
+		return 1
+	}
+	heads := float64(g.Heads) / float64(d.Parallel.Tensor)
+	return paddedHeads * math.Ceil(heads/paddedHeads) / heads
+}
+
+// paddedHeads is of how many heads the kernel of sparse latents has a multiple.
+const paddedHeads = 64
+
 // price derives the times of a.
 func (a *attention) price(d *Deployment) {
 	e, peak, stretch := &d.Efficiency, d.attentionPeak(), d.stretch()
 	bandwidth := e.KVBandwidth * d.GPU.BandwidthBps.Value
 	a.ctxPS, a.scorePS = a.bytes/bandwidth*psPerS*stretch, a.scores/bandwidth*psPerS*stretch
 	a.pairPeakPS = a.pairFLOPs / peak * psPerS
-	a.pairPS = a.pairPeakPS / e.AttentionCompute * stretch
+	a.pairPS = a.pairPeakPS / e.AttentionCompute * stretch * a.padding
 	achieved := e.AttentionCompute
 	a.latent = a.latent && e.LatentCompute > 0
 	if a.latent {
@@ -170,7 +187,7 @@ func (a *attention) price(d *Deployment) {
 		}
 	}
 	a.flopsPeakPS = a.flops / peak * psPerS
-	a.flopsPS = a.flopsPeakPS / achieved * stretch
+	a.flopsPS = a.flopsPeakPS / achieved * stretch * a.padding
 	if a.expandFLOPs > 0 {
 		rate, share := d.achieved(llm.Attention)
 		a.expandPS = smax(a.expandBytes/bandwidth, a.expandFLOPs/(rate*share), e.Overlap) * psPerS * stretch

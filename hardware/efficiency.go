@@ -29,6 +29,10 @@ type Efficiency struct {
 	// see imbalance.go. 1: all of it; 0: experts count as evenly shared, unless a scenario says how tokens choose them.
 	ExpertImbalance float64 `yaml:"expert_imbalance,omitempty"`
 
+	// ExpertSkew is how unevenly texts choose among 128 experts and more where a scenario does not say it, as
+	// Routing.Skew, see imbalance.go; 0: each expert is as likely as any other.
+	ExpertSkew float64 `yaml:"expert_skew,omitempty"`
+
 	// QuantizedCompute is the share of Compute that products of fp8, int8 or nvfp4 weights achieve on a GPU with such
 	// units, where activations are quantised too (e_cq); 0 and 1: all of it.
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"`
@@ -78,6 +82,10 @@ type Efficiency struct {
 	PromptLaunch float64 `yaml:"prompt_launch,omitempty"`
 	EagerLaunch  float64 `yaml:"eager_launch,omitempty"`
 
+	// LaunchOverlap is p of the smooth maximum of what the GPU takes for a step with prompts and of launching it, as
+	// Overlap; 0: the longer counts. Engines that have one were logged step by step, see launch.go.
+	LaunchOverlap float64 `yaml:"launch_overlap,omitempty"`
+
 	CollectiveS float64 `yaml:"collective_s"`  // of each collective, beside what a table says of it (a_l)
 	FirstTokenS float64 `yaml:"first_token_s"` // added to each TTFT: API server and tokenizer (ttft_0)
 	Overlap     float64 `yaml:"overlap"`       // p of (memory^p + compute^p)^(1/p), ≥ 1; .inf: they overlap perfectly
@@ -106,7 +114,7 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		at  *float64
 	}{
 		{"moe_rows", &e.MoERows}, {"moe_tile_rows", &e.MoETileRows}, {"moe_copy_bytes", &e.MoECopyBytes},
-		{"mixed_kv", &e.MixedKV},
+		{"mixed_kv", &e.MixedKV}, {"expert_skew", &e.ExpertSkew}, {"launch_overlap", &e.LaunchOverlap},
 		{"layer_s", &e.LayerS}, {"moe_layer_s", &e.MoELayerS},
 		{"quantized_layer_s", &e.QuantizedLayerS}, {"mixer_layer_s", &e.MixerLayerS}, {"eager_layer_s", &e.EagerLayerS},
 		{"prompt_layer_s", &e.PromptLayerS}, {"rank_s", &e.RankS},
@@ -156,6 +164,14 @@ func (e *Efficiency) Validate() error {
 			return &RangeError{span.key, fmt.Sprintf("%g is out of range; expected seconds in [0, 3600]", span.value)}
 		}
 	}
+	if e.Source == "" {
+		return &RangeError{"source", "missing; expected where the numbers come from"}
+	}
+	return e.validateOptional()
+}
+
+// validateOptional checks what is neither a share that has to be there nor a time.
+func (e *Efficiency) validateOptional() error {
 	for _, times := range []struct {
 		key   string
 		value float64
@@ -184,6 +200,9 @@ func (e *Efficiency) Validate() error {
 		return &RangeError{"expert_imbalance", fmt.Sprintf("%g is out of range; expected a share in [0, 1]",
 			e.ExpertImbalance)}
 	}
+	if !(e.ExpertSkew >= 0 && e.ExpertSkew <= 10) {
+		return &RangeError{"expert_skew", fmt.Sprintf("%g is out of range; expected 0 to 10", e.ExpertSkew)}
+	}
 	if !(e.CollectiveScale >= 0 && e.CollectiveScale <= 100) {
 		return &RangeError{"collective_scale", fmt.Sprintf("%g is out of range; expected a factor in [0, 100]",
 			e.CollectiveScale)}
@@ -191,11 +210,11 @@ func (e *Efficiency) Validate() error {
 	if e.MixedKV != 0 && !(e.MixedKV >= 1 && e.MixedKV <= 1000) {
 		return &RangeError{"mixed_kv", fmt.Sprintf("%g is out of range; expected a factor in [1, 1000]", e.MixedKV)}
 	}
+	if e.LaunchOverlap != 0 && !(e.LaunchOverlap >= 1 && e.LaunchOverlap <= 1000) {
+		return &RangeError{"launch_overlap", fmt.Sprintf("%g is out of range; expected 1 to 1000, or 0", e.LaunchOverlap)}
+	}
 	if !(e.Overlap >= 1) {
 		return &RangeError{"overlap", fmt.Sprintf("%g is out of range; expected ≥ 1, or .inf", e.Overlap)}
-	}
-	if e.Source == "" {
-		return &RangeError{"source", "missing; expected where the numbers come from"}
 	}
 	return nil
 }

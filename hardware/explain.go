@@ -75,7 +75,7 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 	for i := range out {
 		sum += out[i].TimeS
 	}
-	if floor := r.floor(&l).Seconds(); floor > sum {
+	if floor := r.host(&l).least.Seconds(); floor > sum {
 		out = append(out, PartCost{Name: "waiting for the host", Kind: sim.Overhead, TimeS: floor - sum})
 	}
 	return out

@@ -121,3 +121,19 @@ func TestWholeExpertsAreSlowerForFewTokens(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Greater(t, memory.Weights, plain.Weights)
 }
+
+// What efficiencies say of how unevenly texts choose experts counts where a scenario says nothing, of 128 experts and
+// more as in a scenario, and of fewer in proportion.
+func TestTextsPreferExperts(t *testing.T) {
+	read := func(model string, scenario, usual float64) float64 {
+		d := deployment(t, model, "b300-sxm", 1)
+		d.Routing.Skew, d.Efficiency.ExpertSkew = scenario, usual
+		touched, _, _ := hardware.Touched(&d, 16)
+		return touched
+	}
+	const many, few = "qwen3.5-35b-a3b", "mixtral-8x7b"
+	assert.Less(t, read(many, 0, 1), read(many, 0, 0))
+	assert.Equal(t, read(many, 1, 0), read(many, 0, 1))
+	assert.Equal(t, read(many, 0.5, 0), read(many, 0.5, 1), "the scenario says it")
+	assert.Equal(t, read(few, 1.0/16, 0), read(few, 0, 1))
+}

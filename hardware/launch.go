@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/decodesim/decodesim/sim"
 )
@@ -62,25 +63,53 @@ func (l *Launch) table() []int32 {
 	return rows
 }
 
-// floor returns the least time of a step, by how it is launched.
-func (r *Roofline) floor(l *load) sim.Duration {
-	kind := inGraph
-	switch {
-	case l.eager && l.prompts:
-		kind = eagerPrompts
-	case l.eager:
-		kind = eagerDecodes
-	case l.prompts:
-		kind = promptsInGraph
-	}
-	preparing := r.hostSeq * sim.Duration(l.decodes)
-	switch {
+// hostTimes are what the host takes for a step: it is launched for so long, prepared for some time that adds to that of
+// a synchronous engine, and lasts at least so long in all.
+type hostTimes struct {
+	launchPS         float64 // 0: in a graph, or decodes alone, whose launch is in the least
+	preparing, least sim.Duration
+}
+
+// host returns what the host takes for a load.
+func (r *Roofline) host(l *load) hostTimes {
+	preparing := r.hostStep + r.hostSeq*sim.Duration(l.decodes)
+	h := hostTimes{preparing: preparing}
+	switch launch := r.launches[l.launch()]; {
+	case l.prompts && r.d.Efficiency.LaunchOverlap > 0:
+		h.launchPS = launch
 	case r.d.Launch.Async:
-		return max(r.floors[kind], r.floors[inGraph]+preparing)
-	case r.floors[kind] == 0:
-		return 0
+		h.least = sim.Duration(math.Ceil(launch))
+	case launch > 0:
+		h.least = sim.Duration(math.Ceil(launch)) + preparing
 	}
-	return r.floors[kind] + preparing
+	if r.d.Launch.Async {
+		h.preparing, h.least = 0, max(h.least, preparing)
+	}
+	return h
+}
+
+// beyond returns by how much a step is longer, for the host, than what the GPU takes and preparing adds to that.
+func (r *Roofline) beyond(h *hostTimes, price sim.Duration) sim.Duration {
+	extra := h.least - price
+	if h.launchPS > 0 {
+		gpu := price - h.preparing
+		extra = max(extra, sim.Duration(math.Ceil(smax(float64(gpu), h.launchPS, r.d.Efficiency.LaunchOverlap)))-gpu)
+	}
+	return max(0, extra)
+}
+
+// delay lengthens the steps of g by what the host takes beyond them. A step with prompts is followed by no equal one.
+func (r *Roofline) delay(h *hostTimes, g *sim.Segment) {
+	if h.launchPS > 0 {
+		extra := r.beyond(h, g.First)
+		g.First += extra
+		g.Part[sim.Overhead].A += extra
+		g.Steps = 1
+		return
+	}
+	if g.First < h.least {
+		wait(h.least, g)
+	}
 }
 
 // How a step is launched.
@@ -91,6 +120,19 @@ const (
 	eagerPrompts
 	launchKinds
 )
+
+// launch returns how the step is launched.
+func (l *load) launch() int {
+	switch {
+	case l.eager && l.prompts:
+		return eagerPrompts
+	case l.eager:
+		return eagerDecodes
+	case l.prompts:
+		return promptsInGraph
+	}
+	return inGraph
+}
 
 // pad rounds the rows of the linear layers up to those of a graph; attention reads what there is, and the LM head sees
 // the rows asked for. Ranks in lock step run the same graph. Above the largest graph a step is eager.
@@ -108,42 +150,44 @@ func (r *Roofline) pad(l *load) {
 	}
 }
 
-// stepFloors returns the least times of steps: what the host takes to launch them, and to prepare the next.
+// launchTimes returns in picoseconds what the host takes to launch steps, by how they are launched.
 //
 //	synchronous   T_e + n·t_h + max(GPU, launch)       T_e + n·t_h is in the price already
 //	asynchronous  max(GPU, launch, T_e + n·t_h)
 //
 //	launch        0 in a graph; eager kernel by kernel; with prompts m_P·(eager + m_E·L_q·t_Q) in graphs, and
 //	              max(1, m_P) times that without
-//	eager         L·t_eager + m_E·(L_moe·t_M + L_x·t_X)
+//	eager         L·t_eager + m_E·(r·L_moe·t_M + L_x·t_X)         r = 2 between ranks, under launch_overlap, else 1
+//
+// With prompts, under launch_overlap, the longer of GPU and launch counts smoothly, as of memory and arithmetic: some
+// kernels take the GPU longer than the host, others the host. Between its ranks an MoE layer has about as many kernels
+// more, which bring tokens to experts and back. Both are read off the steps of vLLM in H_steps: with their deployment
+// left out of the fit, steps of prompts alone are 7.0 % off in the median and 33 % nine times in ten, where 12.3 and 42
+// by the longer of the two, and mixed ones 15.7 and 48 for 19.7 and 58.
 //
 // Layers of experts, of latents or linear attention have several times the kernels of a plain one, and as many times
 // what they add to it in a graph. Of the logs of vLLM 0.20 on B300 (H_steps), steps of 513 to 1,100 rows take no less
-// than 17.5 ms for the 64 plain layers of Qwen3-32B on 8 GPUs, 40 ms for the 40 hybrid ones of Qwen3.6-35B-A3B and 66
-// ms for the 43 of DeepSeek-V4-Flash; with prompts in piecewise graphs 7.5, 16 and 20 ms. What quantising adds counts
-// with prompts, whose TTFT says so (docs/accuracy.md, data A: without it TTFT of deployments left out is 57.6 % off
-// nine times in ten, with it 51.9 %). Of decodes no measurement does, and one kernel more does not take as long as a
-// layer.
-func (r *Roofline) stepFloors() (floors [launchKinds]sim.Duration) {
+// than 17.5 ms for the 64 plain layers of Qwen3-32B on 8 GPUs, 40 ms for the 40 hybrid ones of Qwen3.6-35B-A3B (45 to
+// 54 between ranks) and 66 ms for the 43 of DeepSeek-V4-Flash (75 between ranks); with prompts in piecewise graphs 7.5,
+// 16 (17 to 20) and 20 ms. What quantising adds counts with prompts, whose TTFT says so (docs/accuracy.md, data A:
+// without it TTFT of deployments left out is 57.6 % off nine times in ten, with it 51.9 %). Of decodes no measurement
+// does, and one kernel more does not take as long as a layer.
+func (r *Roofline) launchTimes() [launchKinds]float64 {
 	e := &r.d.Efficiency
 	eager := r.launching()
 	whole := eager + float64(r.d.stretch()*float64(r.d.quantizedLayers()*e.QuantizedLayerS)*e.EagerLaunch)
 	prompts := float64(e.PromptLaunch * whole)
-	for kind, launch := range [launchKinds]float64{0, prompts, eager, max(whole, prompts)} {
-		switch {
-		case r.d.Launch.Async:
-			floors[kind] = sim.SecondsUp(max(launch, e.StepS))
-		case launch > 0:
-			floors[kind] = sim.SecondsUp(launch + e.StepS)
-		}
-	}
-	return floors
+	return [launchKinds]float64{0, psPerS * prompts, psPerS * eager, psPerS * max(whole, prompts)}
 }
 
 // launching returns the time in seconds that the host takes to launch decodes kernel by kernel.
 func (r *Roofline) launching() float64 {
 	e := &r.d.Efficiency
 	m := &r.d.Model
-	more := float64(float64(m.MoELayers())*e.MoELayerS) + float64(float64(m.MixerLayers())*e.MixerLayerS)
+	moe := float64(m.MoELayers())
+	if r.d.Parallel.Ranks() > 1 && e.LaunchOverlap > 0 {
+		moe *= 2
+	}
+	more := float64(moe*e.MoELayerS) + float64(float64(m.MixerLayers())*e.MixerLayerS)
 	return r.d.stretch() * (float64(float64(m.LayerCount())*e.EagerLayerS) + float64(more*e.EagerLaunch))
 }

@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +29,18 @@ func TestAStepWithPromptsWaitsForItsLaunch(t *testing.T) {
 		"decodes are in a graph")
 	d.Efficiency.PromptLaunch = 2
 	assert.InDelta(t, 32*2e-3, step(d, beyond), 1e-12, "more rows are never launched sooner")
+	d.Efficiency.LaunchOverlap = 2
+	gpu := step(with(d, func(e *hardware.Efficiency) { e.PromptLaunch, e.EagerLayerS = 0, 0 }), beyond)
+	assert.InDelta(t, math.Hypot(gpu, 32*2e-3), step(d, beyond), 1e-9, "as smoothly as memory and arithmetic")
+}
+
+// Between ranks, layers of experts are launched twice as long: with the kernels that bring tokens to experts and back.
+func TestExchangesAreLaunched(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h200-sxm", 1)
+	d.Parallel.Data, d.Parallel.Expert, d.Launch.Eager = 8, true, true
+	d.Efficiency.LaunchOverlap = 2
+	d.Efficiency.EagerLayerS, d.Efficiency.EagerLaunch, d.Efficiency.MoELayerS = 1e-3, 10, 50e-6
+	assert.InDelta(t, 61e-3+2*58*10*50e-6, step(d, alike(8, 100)), 1e-12)
 }
 
 // What experts and latents add to a layer in a graph, they add so many times to launching it without.

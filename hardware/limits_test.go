@@ -37,6 +37,7 @@ func TestRangesOfConstantsEndWhereTheySay(t *testing.T) {
 	want := map[string]ends{
 		"bandwidth": shares, "compute": shares, "moe_compute": shares, "kv_bandwidth": shares, "attention_compute": shares,
 		"link": shares, "latent_compute": optional, "quantized_compute": optional, "expert_imbalance": optional,
+		"launch_overlap": {1, 1000, math.Nextafter(1, 0)}, "expert_skew": {0, 10, -least},
 		"moe_rows": rows, "moe_tile_rows": rows, "moe_copy_bytes": {0, 1e4, -least},
 		"collective_scale": {0, 100, -least}, "mixed_kv": {1, 1000, math.Nextafter(1, 0)},
 		"overlap": {1, inf, math.Nextafter(1, 0)}, "prompt_launch": launches, "eager_launch": launches,

@@ -70,16 +70,33 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	if d.Parallel.Data > 1 {
 		gpuS += e.RankS
 	}
-	launchS := slowest * (layers*e.EagerLayerS + e.EagerLaunch*(moe*e.MoELayerS+mixers*e.MixerLayerS))
+	launchS := slowest * (layers*e.EagerLayerS + e.EagerLaunch*(exchanging(d)*moe*e.MoELayerS+mixers*e.MixerLayerS))
 	if len(b.chunks) > 0 {
 		launchS += slowest * e.EagerLaunch * quantized * e.QuantizedLayerS
 	}
 	launchS *= launched(eager, len(b.chunks) > 0, e.PromptLaunch)
+	together := besideLaunch(d, b, gpuS, launchS)
 	preparing := e.StepS + float64(m.decodes)*e.SequenceHostS
 	if d.Launch.Async {
-		return max(gpuS, launchS, preparing)
+		return max(together, preparing)
 	}
-	return max(gpuS, launchS) + preparing
+	return together + preparing
+}
+
+// exchanging is how many times a layer of experts is launched, with what brings tokens to them between ranks.
+func exchanging(d *hardware.Deployment) float64 {
+	if d.Parallel.Ranks() > 1 && d.Efficiency.LaunchOverlap > 0 {
+		return 2
+	}
+	return 1
+}
+
+// besideLaunch is the longer of GPU and launch, with prompts perhaps smoothly.
+func besideLaunch(d *hardware.Deployment, b batch, gpuS, launchS float64) float64 {
+	if p := d.Efficiency.LaunchOverlap; len(b.chunks) > 0 && p > 0 {
+		return powers(gpuS, launchS, p)
+	}
+	return max(gpuS, launchS)
 }
 
 // launched is how much of what launching takes kernel by kernel a step waits for.
@@ -155,6 +172,9 @@ func naiveParts(d *hardware.Deployment, b batch, m mine) (products, others float
 		achieved, overlap := d.Efficiency.AttentionCompute, d.Efficiency.Overlap
 		if p.kind == "decode" && p.latent && d.Efficiency.LatentCompute > 0 {
 			achieved, overlap = d.Efficiency.LatentCompute, math.Inf(1)
+		}
+		if p.padding > 0 && !ideal(d) {
+			achieved /= p.padding
 		}
 		others += powers(memoryS/d.Efficiency.KVBandwidth, p.computeS/achieved, overlap)
 	}

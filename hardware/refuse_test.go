@@ -81,7 +81,7 @@ func TestARooflineOfAnotherEfficiencyIsAsNew(t *testing.T) {
 		d.Parallel.Expert, d.Efficiency.ExpertImbalance = true, 0.5
 		old := hardware.NewRoofline(d, 0)
 		before := old.Parts(3, 500)
-		d.Efficiency.ExpertImbalance, d.Efficiency.Bandwidth = imbalance, 0.5
+		d.Efficiency.ExpertImbalance, d.Efficiency.Bandwidth, d.Efficiency.ExpertSkew = imbalance, 0.5, 2*imbalance
 		require.Equal(t, hardware.NewRoofline(d, 0).Parts(3, 500), old.With(d.Efficiency).Parts(3, 500))
 		require.Equal(t, before, old.Parts(3, 500), "the other stays as it is")
 	}

@@ -47,19 +47,20 @@ type Roofline struct {
 	sharedPart        float64 // of the feed-forward networks that every token passes: shared experts
 	quadratic         bool    // the overlap is p = 2
 	windows           int
-	routing           *routing                  // of tokens to experts
-	lockStep          lockStep                  // with other ranks
-	shares            int                       // data-parallel ranks × microbatches
-	padded            []int32                   // rows of the graph by rows to run; nil: none is padded
-	floors            [launchKinds]sim.Duration // the least time of a step, by how it is launched
-	statePS           float64                   // per sequence, at the efficiency
-	promptPS          float64                   // more of a step with prompts
-	fixedPS, layersPS float64                   // per step, and of it the layers
+	routing           *routing             // of tokens to experts
+	lockStep          lockStep             // with other ranks
+	shares            int                  // data-parallel ranks × microbatches
+	padded            []int32              // rows of the graph by rows to run; nil: none is padded
+	launches          [launchKinds]float64 // picoseconds that the host takes to launch a step, by how that is done
+	statePS           float64              // per sequence, at the efficiency
+	promptPS          float64              // more of a step with prompts
+	fixedPS, layersPS float64              // per step, and of it the layers
 
 	readPS     float64 // weights that every step reads, at the efficiency
 	rowPeakPS  float64 // arithmetic at peak per row, the head's and the experts' apart
 	perSeq     sim.Duration
-	hostSeq    sim.Duration // per sequence, in which the host prepares a step
+	hostStep   sim.Duration // in which the host prepares a step
+	hostSeq    sim.Duration // and more per sequence
 	swap       sim.Duration // of a block to or from host memory
 	swapLayers sim.Duration // see Swap.Layers
 	residualPS float64      // per row, of what residual streams move beyond one vector
@@ -94,7 +95,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 // to tabulate, does not depend on it.
 func (r *Roofline) With(e Efficiency) *Roofline {
 	d, routing := r.d, r.routing
-	if e.ExpertImbalance != d.Efficiency.ExpertImbalance {
+	if e.ExpertImbalance != d.Efficiency.ExpertImbalance || e.ExpertSkew != d.Efficiency.ExpertSkew {
 		routing = nil
 	}
 	d.Efficiency = e
@@ -109,7 +110,8 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 	r := &Roofline{
 		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
 		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.microbatches(), padded: d.Launch.table(),
-		perSeq: sim.SecondsUp(e.SequenceS), hostSeq: sim.SecondsUp(e.SequenceHostS), swap: d.swapTime(),
+		perSeq: sim.SecondsUp(e.SequenceS), hostSeq: sim.SecondsUp(e.SequenceHostS),
+		hostStep: sim.SecondsUp(e.StepS), swap: d.swapTime(),
 		swapLayers:  sim.Duration(d.Swap.Layers),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
@@ -130,7 +132,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 		r.fixedPS += float64(psPerS * e.StepS)
 		r.perSeq += r.hostSeq
 	}
-	r.floors = r.stepFloors()
+	r.launches = r.launchTimes()
 	for _, p := range r.products {
 		switch {
 		case p.lastToken:
@@ -246,9 +248,7 @@ func (r *Roofline) grow(b *sim.Shape, at *base, by *growths, g *sim.Segment) {
 	g.Part[sim.Communication] = sim.Affine{A: at.comm}
 	g.Part[sim.Overhead] = sim.Affine{A: at.overhead}
 	bound(memory, flops, g)
-	if g.First < at.floor {
-		wait(at.floor, g)
-	}
+	r.delay(&at.host, g)
 	if b.SwapBlocks > 0 {
 		r.copy(b.SwapBlocks, g)
 	}

@@ -64,9 +64,7 @@ func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	g.Part[sim.Communication].A, g.Part[sim.Overhead].A = at.comm, at.overhead
 	bound(sim.Affine{A: at.boundMemory}, sim.Affine{A: at.boundFLOPs}, g)
 	g.Steps = 1
-	if g.First < at.floor {
-		wait(at.floor, g)
-	}
+	r.delay(&at.host, g)
 	if b.SwapBlocks > 0 {
 		r.copy(b.SwapBlocks, g)
 	}
@@ -83,7 +81,7 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 	known := float64(b.DecodeCtx - b.Drafts)
 	if b.Drafts > 0 || s.prompts && b.Prefills > 0 {
 		one := s.pass.once(&first, known, float64(b.Drafts))
-		at.add(&one, 1)
+		at.add(s.pass, &one, 1)
 	}
 	if more := (b.Drafts+n-1)/max(1, n) - 1; more > 0 && !s.parallel {
 		first.DecodeTokens, first.Outputs = n, b.Decodes
@@ -91,7 +89,7 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 		first.PrefillPairs, first.PrefillCtx = 0, 0
 		drafted := float64(float64(n*(more+1)) / 2)
 		one := s.pass.once(&first, known+drafted, drafted)
-		at.add(&one, more)
+		at.add(s.pass, &one, more)
 	}
 }
 
@@ -114,10 +112,10 @@ func (s *drafting) shape(b *sim.Shape) sim.Shape {
 	return p
 }
 
-// add adds n times another cost.
-func (at *base) add(one *base, n int64) {
+// add adds n times the cost of a pass.
+func (at *base) add(pass *Roofline, one *base, n int64) {
 	k := sim.Duration(n)
-	extra := max(0, one.floor-one.price) // what the host takes beyond it, for passes launched kernel by kernel
+	extra := pass.beyond(&one.host, one.price) // for passes launched kernel by kernel
 	at.price += k * (one.price + extra)
 	at.weights += k * one.weights
 	at.kv += k * one.kv

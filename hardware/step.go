@@ -12,7 +12,7 @@ type base struct {
 	weights, kv, compute, comm sim.Duration // rounded down
 	overhead                   sim.Duration // the rest
 	boundMemory, boundFLOPs    sim.Duration // rounded down
-	floor                      sim.Duration // of the whole step, for the host
+	host                       hostTimes
 }
 
 // fill prices what does not grow with the context of the decodes: everything else. It sums picoseconds.
@@ -56,7 +56,7 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	}
 	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
 	at.boundFLOPs = sim.Duration(flops)
-	at.floor = r.floor(&l)
+	at.host = r.host(&l)
 }
 
 // linear returns the time of the linear layers: reading their weights, that overlapped with the arithmetic and with

@@ -99,6 +99,7 @@ type part struct {
 	bytes, memoryS, computeS float64
 	quantizedS               float64 // of computeS, where the rows are quantised as the weights are
 	latent                   bool    // attends to latents
+	padding                  float64 // by how much longer its kernel multiplies; 0: none
 	kind                     string  // weights, experts, decode or cache, for the efficiency that it has
 }
 
@@ -164,7 +165,7 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 	if e := float64(d.Model.Experts()); e > 0 {
 		k := float64(d.Model.TopK())
 		touched, _, _ := hardware.Touched(d, m.tokens)
-		if d.Routing.Skew == 0 && d.Routing.Redundant == 0 {
+		if d.Routing.Skew == 0 && d.Routing.Redundant == 0 && d.Efficiency.ExpertSkew == 0 {
 			touched = 1 - math.Pow(1-k/e, m.tokens)
 		}
 		p := linear(d, m.tokens, touched, llm.RoutedExperts)
@@ -253,7 +254,7 @@ func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b ba
 	default:
 		out = visit(d, w, layers, k, b)
 	}
-	out = latents(a, out)
+	out = latents(d, a, out)
 	if a.Index.Heads > 0 {
 		out = append(out, visit(d, sim.Window{}, layers, index(d, a), b)...)
 	}
@@ -310,9 +311,13 @@ func index(d *hardware.Deployment, a llm.SelfAttention) costs {
 }
 
 // latents marks parts that attend to latents.
-func latents(a llm.SelfAttention, parts []part) []part {
+func latents(d *hardware.Deployment, a llm.SelfAttention, parts []part) []part {
 	for i := range parts {
 		parts[i].latent = a.Latent.Rank > 0
+		if heads := a.Heads / d.Parallel.Tensor; d.Parallel.Engine == "vllm" && (a.Latent.Direct || a.Index.TopK > 0) &&
+			parts[i].latent {
+			parts[i].padding = float64((heads+63)/64*64) / float64(heads)
+		}
 	}
 	return parts
 }

@@ -27,6 +27,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"moe_tile_rows", e.MoETileRows, "rows that an expert costs beside its own, where activations have 16 bits"},
 		{"moe_copy_bytes", e.MoECopyBytes, "bytes moved per element of a copy for an expert"},
 		{"expert_imbalance", e.ExpertImbalance, "of what the busiest GPU has of experts beyond the mean"},
+		{"expert_skew", e.ExpertSkew, "variation of the popularity of 128 experts and more"},
 		{"quantized_compute", e.QuantizedCompute, "of compute, where activations are quantised"},
 		{"kv_bandwidth", e.KVBandwidth, "of HBM bandwidth, reading the cache"},
 		{"mixed_kv", e.MixedKV, "times that reading in steps with prompts"},
@@ -42,6 +43,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"eager_layer_s", e.EagerLayerS, "s per layer on the host, launching it without a graph"},
 		{"eager_launch", e.EagerLaunch, "times what MoE and other layers add, launching that"},
 		{"prompt_launch", e.PromptLaunch, "of launching without a graph, with prompts in one"},
+		{"launch_overlap", e.LaunchOverlap, "p of (gpu^p + launch^p)^(1/p) of steps with prompts"},
 		{"rank_s", e.RankS, "s per step that ranks wait for one another"},
 		{"step_s", e.StepS, "s per step on the host"},
 		{"sequence_host_s", e.SequenceHostS, "s per decoding sequence on the host"},
@@ -154,9 +156,10 @@ func block(e *hardware.Efficiency, indent string) string {
 // optionalKey reports whether a constant of 0 stands for one that has no effect, and is left out.
 func optionalKey(key string) bool {
 	switch key {
-	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance", "latent_compute",
+	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance", "expert_skew",
+		"latent_compute",
 		"collective_scale", "eager_layer_s",
-		"prompt_layer_s", "prompt_launch", "eager_launch", "rank_s", "sequence_host_s":
+		"prompt_layer_s", "prompt_launch", "eager_launch", "launch_overlap", "rank_s", "sequence_host_s":
 		return true
 	}
 	return strings.HasPrefix(key, "quantized_")

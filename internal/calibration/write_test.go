@@ -41,6 +41,8 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 			Bandwidth: share.Draw(t, "bandwidth"), Compute: share.Draw(t, "compute"), MoECompute: share.Draw(t, "moe_compute"),
 			MoERows:          rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 1e3)).Draw(t, "moe_rows"),
 			ExpertImbalance:  rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "expert_imbalance"),
+			LaunchOverlap:    rapid.SampledFrom([]float64{0, 2}).Draw(t, "launch_overlap"),
+			ExpertSkew:       rapid.SampledFrom([]float64{0, 1}).Draw(t, "expert_skew"),
 			MoETileRows:      rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 1e3)).Draw(t, "moe_tile_rows"),
 			MoECopyBytes:     rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 1e3)).Draw(t, "moe_copy_bytes"),
 			QuantizedCompute: rapid.OneOf(rapid.Just(0.0), share).Draw(t, "quantized_compute"),

@@ -15,6 +15,7 @@ type Step struct {
 	ChunkTokens   int  // of each
 	ChunkContext  int  // tokens of its prompt that each chunk comes after
 	Drafts        int  // that each decode verifies
+	OneRank       bool // of several data-parallel ranks one has all chunks, and not each its share
 	Unfinished    bool // no chunk ends its prompt, so that none yields a token
 	Separate      bool // all steps of the server are of this kind: the other phase of its requests runs elsewhere
 }

@@ -126,7 +126,7 @@ func together(b *build.Built) (Input, bool) {
 // noTimes are constants that no step is proportional to.
 func noTimes() []string {
 	return []string{"moe_compute", "quantized_compute", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance",
-		"mixed_kv"}
+		"expert_skew", "launch_overlap", "mixed_kv"}
 }
 
 // constantKeys are the constants of efficiencies that a scenario may change.

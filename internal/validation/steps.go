@@ -54,5 +54,8 @@ func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
 			b.Outputs++
 		}
 	}
+	if step.OneRank {
+		b.Prefills = min(b.Prefills, 1) // as one chunk is, they are of one rank
+	}
 	return b
 }

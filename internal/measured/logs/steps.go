@@ -52,7 +52,7 @@ func usualSteps(t *datafile.Table) map[string]float64 {
 }
 
 // stepRun reads a step. Only rank 0 of several attention ranks is logged, and the step waits for the others: they are
-// taken to decode as many sequences, and to have no prompts.
+// taken to decode as many sequences, and to have no prompts: those that are logged are all its own.
 func stepRun(r *datafile.Record) measured.Run {
 	prefills, decodes := r.Count("prefill_requests", 0), r.Count("decode_requests", 0)
 	kind := "decode step"
@@ -89,7 +89,7 @@ func stepRun(r *datafile.Record) measured.Run {
 	p.Lengths(1, 1, 1)
 	p.Version = run.Labels.Version
 	run.Scenario = p.Text()
-	step := &measured.Step{Prefills: prefills}
+	step := &measured.Step{Prefills: prefills, OneRank: ranks > 1 && prefills > 0}
 	if decodes > 0 {
 		step.Decodes = decodes * ranks
 		step.DecodeContext = max(1, r.Count("kv_tokens", 0)/decodes)
