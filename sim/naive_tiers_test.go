@@ -243,7 +243,7 @@ func (sc *scenario) drawTiers(seed int64) {
 		us := func(v ...int64) sim.Duration { return sim.Duration(v[rnd.IntN(len(v))]) * sim.Microsecond }
 		share := func(v ...uint64) uint64 { return v[rnd.IntN(len(v))] }
 		sc.tiers = append(sc.tiers, sim.Tier{Name: "tier", Shared: rnd.IntN(2) == 0,
-			Blocks:         []int64{1, 5, sc.offload, 10 * sc.offload}[rnd.IntN(4)],
+			Blocks:         []int64{1, 5, sc.offload, 10 * sc.offload, sc.blocks, 10 * sc.blocks}[rnd.IntN(6)],
 			Link:           sim.Link{Latency: us(0, 3, 1000, 500_000), Fixed: us(0, 0, 13), Token: us(0, 1, 33, 1000)},
 			Share:          share(sim.FullPort, sim.FullPort/3, 1+uint64(rnd.IntN(sim.FullPort))),
 			ReceivingShare: share(0, sim.FullPort, 1+uint64(rnd.IntN(sim.FullPort)))})
