@@ -110,3 +110,27 @@ func TestSegmentsOfRanksAreTheirSteps(t *testing.T) {
 	}
 	require.Greater(t, ended, 20, "segments that end")
 }
+
+// Experts compute the tokens of all ranks, whichever have them: where half of the ranks have less and the others as much
+// more, the weights that are read and the tokens that are sent take as long as where all have the same. The KV caches
+// are those of the ranks with more.
+func TestExpertsComputeTheTokensOfAllRanks(t *testing.T) {
+	const ranks, mean = 16, 128
+	d := deployment(t, "deepseek-v3.2", "h200-sxm", 1)
+	d.Parallel.Data, d.Parallel.Expert, d.Launch.Graphs = ranks, true, nil
+	r := hardware.NewRoofline(d, 0)
+	step := func(less, more int) sim.Segment {
+		batches := make([]batch, ranks)
+		for i := range batches {
+			batches[i] = alike([]int{less, more}[i%2], 1000)
+		}
+		return priceRanks(r, &d, batches)
+	}
+	even := step(mean, mean)
+	for _, less := range []int{1, 8, 64, 127} {
+		uneven := step(less, 2*mean-less)
+		assert.Equal(t, even.Part[sim.Weights], uneven.Part[sim.Weights], less)
+		assert.Equal(t, even.Part[sim.Communication], uneven.Part[sim.Communication], less)
+		assert.Greater(t, uneven.Part[sim.KV].A, even.Part[sim.KV].A, less)
+	}
+}
