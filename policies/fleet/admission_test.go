@@ -50,6 +50,16 @@ func TestABucketOfTokensCountsWhatMayBeEmitted(t *testing.T) {
 	}
 }
 
+// TestOneWaitingRequestIsALimit, for all requests or for those that are shed.
+func TestOneWaitingRequestIsALimit(t *testing.T) {
+	of := fleet.Entries{0}
+	assert.Equal(t, fleet.Shed{Entries: of, Limit: 1, Above: 2},
+		testcluster.Must(fleet.NewAdmission(fleet.AdmissionArguments{Entries: of, ShedLimit: 1, ShedAbove: 2})))
+	assert.Equal(t, fleet.QueueLimit{Entries: of, Limit: 1},
+		testcluster.Must(fleet.NewAdmission(fleet.AdmissionArguments{Entries: of, QueueLimit: 1})))
+	assert.Nil(t, testcluster.Must(fleet.NewAdmission(fleet.AdmissionArguments{Entries: of})))
+}
+
 // TestQueuesAreBounded: an instance runs 8 of 20 that come at once, in each of two; the limit is on waiting requests.
 func TestQueuesAreBounded(t *testing.T) {
 	for limit, want := range map[int64]int{1: 2, 3: 6, 100: 40} {

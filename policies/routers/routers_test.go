@@ -209,3 +209,38 @@ func BenchmarkRoute(b *testing.B) {
 		}
 	}
 }
+
+// TestWhatARouterHasSentCountsUntilItLooksAgain: requests come one by one, each after the one before has ended. Who
+// looks sees two idle instances each time and takes the first of equals; who looked before the first of them counts
+// what it has sent since, and so sends the requests to both in turn.
+func TestWhatARouterHasSentCountsUntilItLooksAgain(t *testing.T) {
+	const n = 20
+	for name, with := range map[string]func(staleness sim.Duration) sim.Router{
+		"least":        func(s sim.Duration) sim.Router { return routers.NewLeast(routers.Requests, s) },
+		"tokens":       func(s sim.Duration) sim.Router { return routers.NewLeast(routers.PromptTokens, s) },
+		"power of two": func(s sim.Duration) sim.Router { return routers.NewPowerOfTwo(1, s) },
+		"weighted": func(s sim.Duration) sim.Router {
+			return testcluster.Must(routers.NewWeighted(routers.Weights{Queue: 1}, s))
+		},
+		"weighted by tokens": func(s sim.Duration) sim.Router {
+			return testcluster.Must(routers.NewWeighted(routers.Weights{Tokens: 1}, s))
+		},
+	} {
+		for _, staleness := range []sim.Duration{0, 10_000 * sim.Second} {
+			requests := make([]sim.Request, n)
+			for i := range requests {
+				requests[i] = sim.Request{Prompt: 8, Output: 2, Arrival: testcluster.At(int64(100 * i))}
+			}
+			watched := testcluster.Watch(with(staleness))
+			c, _ := testcluster.New(nil, requests, testcluster.NewPool(2, watched))
+			c.Run()
+			for i := int32(0); i < n; i += 2 {
+				if staleness > 0 {
+					assert.NotEqual(t, watched.To[i], watched.To[i+1], "%s, request %d", name, i)
+				} else if name != "power of two" {
+					assert.Equal(t, []int32{0, 0}, []int32{watched.To[i], watched.To[i+1]}, name)
+				}
+			}
+		}
+	}
+}
