@@ -70,11 +70,11 @@ func TestClientsSeeWhatAStreamDelays(t *testing.T) {
 	s, _ := sampled(t, 1, `name: alone
 model: llama-3.1-8b
 pools: [{gpu: h100-sxm, engine: vllm-v1}]
-stream: {rtt_s: 0.01, stream_interval: 4}
+stream: {rtt_ms: 10, stream_interval: 4}
 workload:
   arrivals: {process: constant, rate: 1}
-  prompt_tokens: 100
-  output_tokens: 9
+  prompt_tokens: {distribution: fixed, mean: 100}
+  output_tokens: {distribution: fixed, mean: 9}
   requests: 1
 `)
 	streamed := s.Streamed()
