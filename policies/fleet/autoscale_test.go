@@ -186,7 +186,7 @@ func TestAutoscaleStaysWithinItsLimits(t *testing.T) {
 
 // TestAutoscaleGoesToNoInstanceAndBack: 100 s without a request after the last one ended the instance goes, nothing is
 // paid for then, and the next request waits for provision and cold start, from its arrival on and not from the next
-// observation. The one behind it finds the instance up.
+// observation. One that comes meanwhile waits for the same instance, and the one behind it finds that up.
 func TestAutoscaleGoesToNoInstanceAndBack(t *testing.T) {
 	for _, a := range []fleet.AutoscaleArguments{
 		scaling("queue", 4), scaling("requests", 8), scaling("kv", .12), scaling("ttft", .1), scaling("schedule", 0),
@@ -203,11 +203,12 @@ func TestAutoscaleGoesToNoInstanceAndBack(t *testing.T) {
 			c, e := testcluster.New(func(c *sim.Config) {
 				c.Controller = wakeful{guarded{t, testcluster.Must(fleet.NewAutoscale(a, 6)), &sizes}}
 			}, []sim.Request{{Prompt: 10, Output: 6}, {Prompt: 10, Output: 6, Arrival: testcluster.At(38)},
-				{Prompt: 10, Output: 6, Arrival: testcluster.At(503)}, {Prompt: 10, Output: 6, Arrival: testcluster.At(600)}}, p)
+				{Prompt: 10, Output: 6, Arrival: testcluster.At(503)}, {Prompt: 10, Output: 6, Arrival: testcluster.At(504)},
+				{Prompt: 10, Output: 6, Arrival: testcluster.At(600)}}, p)
 			c.Run()
-			assert.Equal(t, 4, e.Count(sim.Completed))
-			assert.Equal(t, []sim.Duration{sim.Second, sim.Second, 31 * sim.Second, sim.Second},
-				[]sim.Duration{e.Wait[0], e.Wait[1], e.Wait[2], e.Wait[3]})
+			assert.Equal(t, 5, e.Count(sim.Completed))
+			assert.Equal(t, []sim.Duration{sim.Second, sim.Second, 31 * sim.Second, 30 * sim.Second, sim.Second},
+				[]sim.Duration{e.Wait[0], e.Wait[1], e.Wait[2], e.Wait[3], e.Wait[4]})
 			// The request of 38 s ends at 44 s; the observation at 40 s is the last that has seen one.
 			assert.Equal(t, []int{1, 0}, sizes[14:16], "140 s and 150 s")
 			assert.InDelta(t, 150+(c.Now().Seconds()-503), c.PoolTotals(0).UpS, 1e-9)

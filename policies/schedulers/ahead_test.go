@@ -104,3 +104,11 @@ func TestARowIsFilledUpToTheWidthOfOthers(t *testing.T) {
 		}, requests...), "%+v", c)
 	}
 }
+
+// TestAPromptGetsWhatDraftsLeave: of 8 tokens a decode with two drafts takes three.
+func TestAPromptGetsWhatDraftsLeave(t *testing.T) {
+	p := &schedulers.Continuous{MaxNumSeqs: 3, MaxNumBatchedTokens: 8}
+	assert.Equal(t, []string{"p1:4", "p1:5+d1:3", "p1:3+d1:3", "2 × d1:3"}, stepsOf(t, p, 100, func(pool *sim.PoolSpec) {
+		pool.Speculation = &sim.Speculation{Tokens: 2, Acceptance: all{}}
+	}, sim.Request{Prompt: 4, Output: 13}, sim.Request{Prompt: 8, Output: 1, Arrival: testcluster.At(1)}))
+}

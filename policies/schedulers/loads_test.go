@@ -103,3 +103,13 @@ func TestLoadsBeginInWhatAStepLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestALoadBeginsBesideOneThatIsAboutToJoin: with three tokens a step, one for the request that decodes, one for what
+// has been loaded and joins the next step, and one for what joins the step after it.
+func TestALoadBeginsBesideOneThatIsAboutToJoin(t *testing.T) {
+	p := schedulers.Continuous{MaxNumSeqs: 3, MaxNumBatchedTokens: 3}
+	got := loadsOf(t, p, 100, 0, ahead, sim.Request{Prompt: 8, Output: 12},
+		sim.Request{Prompt: 8, Output: 3, Arrival: testcluster.At(1)},
+		sim.Request{Prompt: 8, Output: 1, Arrival: testcluster.At(2)})
+	assert.Equal(t, []string{"p1:1", "2 × d1", "p1:1+d1", "p1:1+d2", "d2", "6 × d1"}, got)
+}
