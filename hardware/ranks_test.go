@@ -111,9 +111,9 @@ func TestSegmentsOfRanksAreTheirSteps(t *testing.T) {
 	require.Greater(t, ended, 20, "segments that end")
 }
 
-// Experts compute the tokens of all ranks, whichever have them: where half of the ranks have less and the others as much
-// more, the weights that are read and the tokens that are sent take as long as where all have the same. The KV caches
-// are those of the ranks with more.
+// Experts compute the tokens of all ranks, whichever have them: where half of the ranks have less and the others as
+// much more, the weights that are read and the tokens that are sent take as long as where all have the same. The KV
+// caches are those of the ranks with more.
 func TestExpertsComputeTheTokensOfAllRanks(t *testing.T) {
 	const ranks, mean = 16, 128
 	d := deployment(t, "deepseek-v3.2", "h200-sxm", 1)

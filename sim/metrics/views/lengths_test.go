@@ -15,7 +15,10 @@ func TestLengthsAreThoseOfCompletedRequests(t *testing.T) {
 	for _, r := range []struct {
 		prompt, tokens int32
 		outcome        sim.Outcome
-	}{{5, 3, sim.Completed}, {9, 3, sim.Completed}, {9, 1, sim.Completed}, {1000, 1000, sim.Failed}, {5, 4, sim.Completed}} {
+	}{
+		{5, 3, sim.Completed}, {9, 3, sim.Completed}, {9, 1, sim.Completed}, {1000, 1000, sim.Failed},
+		{5, 4, sim.Completed},
+	} {
 		records = append(records, views.Record{Prompt: r.prompt, Outcome: r.outcome, Chunks: at(r.tokens)})
 	}
 	prompts, outputs := views.Tokens(records)
