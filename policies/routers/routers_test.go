@@ -210,9 +210,9 @@ func BenchmarkRoute(b *testing.B) {
 	}
 }
 
-// TestWhatARouterHasSentCountsUntilItLooksAgain: requests come one by one, each after the one before has ended. A router
-// that looks sees two idle instances each time and takes the first of equals; one that looked before the first request
-// counts what it has sent since, and so sends requests to both in turn.
+// TestWhatARouterHasSentCountsUntilItLooksAgain: requests come one by one, each after the one before has ended. A
+// router that looks sees two idle instances each time and takes the first of equals; one that looked before the first
+// request counts what it has sent since, and so sends requests to both in turn.
 func TestWhatARouterHasSentCountsUntilItLooksAgain(t *testing.T) {
 	const n = 20
 	for name, with := range map[string]func(staleness sim.Duration) sim.Router{
