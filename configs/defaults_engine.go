@@ -88,6 +88,9 @@ func (d *engineDefaults) fill(given func(key string) bool) {
 	if !given("async_scheduling") {
 		d.p.AsyncScheduling, _ = d.asynchronous()
 	}
+	if !given("enable_prefix_caching") {
+		d.p.EnablePrefixCaching, _ = d.caches()
+	}
 	if d.p.EnableLoRA {
 		d.p.fillLoRA(given)
 	}
@@ -168,6 +171,14 @@ func (d *engineDefaults) asynchronous() (on bool, why string) {
 	return d.engine.Arguments.AsyncScheduling, ""
 }
 
+// caches returns enable_prefix_caching.
+func (d *engineDefaults) caches() (on bool, why string) {
+	if d.engine.Special.DecodesUncached && d.p.Role == RoleDecode {
+		return false, "in pools of role decode"
+	}
+	return d.engine.Arguments.EnablePrefixCaching, ""
+}
+
 // latent reports whether the attention of the pool's model is latent. A model that cannot be read is refused later.
 func (d *engineDefaults) latent() bool {
 	ref := d.s.Model
@@ -207,6 +218,9 @@ func (d *engineDefaults) why(key string) string {
 	case "gpu_memory_utilization":
 		share, on := d.memoryShare()
 		usual, why = reflect.ValueOf(share), on
+	case "enable_prefix_caching":
+		cached, on := d.caches()
+		usual, why = reflect.ValueOf(cached), on
 	case "async_scheduling":
 		async, on := d.asynchronous()
 		usual, why = reflect.ValueOf(async), on

@@ -301,7 +301,7 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	if limit > 0 {
 		n = min(n, limit)
 	}
-	if in.pool.AsyncScheduling && (in.anyAdmissible() || in.unseenLoads()) {
+	if in.pool.AsyncScheduling && (in.anyAdmissible() || in.unseenLoads()) || in.work.growing {
 		n = 1 // the scheduler sees them at the end of it
 	}
 	if len(in.transfers.awaiting) > 0 && in.loadsAhead() { // the last step of a request leaves more to the one after it

@@ -175,7 +175,7 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 		n.cover["KV transfers without room"]++
 		return false
 	}
-	if n.loads && !n.mayLoad(in, r, need, f.more) {
+	if n.loads && !n.mayLoad(in, r, need, f.more) || n.leavesTooFew(in, r, need-f.more) {
 		return false
 	}
 	if p, ok := n.policy.(*schedulers.Continuous); ok && p.NoEvict && !n.completes(in, r, f) {

@@ -32,6 +32,8 @@ type PoolSpec struct {
 	// caches come as vLLM's KV connectors load them, see loads.go, and so the last token is computed again, too; otherwise
 	// a request takes one of MaxNumSeqs from the allocation of its blocks on
 	ConnectorLoads bool
+	// what a cache that comes leaves free; the zero value: nothing
+	Reserved Reserved
 	// what a step under way may write is not freed before it has ended, as in vLLM 0.33 with a KV connector: see
 	// batch_queue.go
 	DefersFrees      bool

@@ -361,7 +361,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	p := &sim.PoolSpec{
 		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages, FillsQueue: sc.fillsQueue(),
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
-		ConnectorLoads: sc.loads, DefersFrees: sc.defers(),
+		ConnectorLoads: sc.loads, DefersFrees: sc.defers(), Reserved: sc.leavesFree(),
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed,
 		Passing: sc.passing, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,

@@ -134,7 +134,7 @@ func (in *Instance) allocateAwaiting(w *Work) {
 		if in.pool.ConnectorLoads && !w.loadFits(r, blocks, reused) {
 			return
 		}
-		if blocks-reused > w.FreeBlocks() || in.overcommits(r, w, reused) {
+		if blocks-reused > w.FreeBlocks() || in.overcommits(r, w, reused) || in.reserves(r, w, blocks-reused) {
 			return
 		}
 		t.awaiting = append(t.awaiting[:0], t.awaiting[1:]...)

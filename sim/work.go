@@ -20,6 +20,7 @@ type Work struct {
 	match     kv.Match // what the cache has of the request that CachedTokens was asked of last
 
 	passesOver bool // no request that waits has an adapter that may join the batch
+	growing    bool // how much those that run have grown may let a cache come
 	loads      loadRules
 }
 
@@ -30,6 +31,7 @@ func (w *Work) reset(now Time) {
 	w.paused, w.inTurn, w.tookTurns = false, false, false
 	w.allocated, w.settled = false, 0
 	w.match, w.passesOver, w.loads = kv.Match{}, false, loadRules{}
+	w.growing = false
 	if w.in.drafting.leftOut {
 		w.in.rejoin()
 	}

@@ -51,6 +51,8 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 	assert.True(t, atDecode.Pools[1].RecomputeLastToken, "vLLM computes the last token of the prompt again")
 	assert.False(t, build(t, "pools.prefill.first_token=decode",
 		"pools.decode.engine=sglang").Config.Pools[1].RecomputeLastToken)
+	assert.False(t, build(t, "pools.decode.engine=sglang").Config.Pools[1].PrefixCaching, "SGLang's have none")
+	assert.True(t, build(t, "pools.decode.engine=sglang", "pools.decode.radix_cache=true").Config.Pools[1].PrefixCaching)
 	own := build(t, "pools.prefill.kv_link_bps=1e9").Config
 	assert.Equal(t, sim.SecondsUp(81920/1e9), own.Routes[0][0].Link.Token)
 	ranks := build(t, "model=deepseek-v3", "pools.decode.data_parallel=2", "pools.decode.tensor_parallel=8",

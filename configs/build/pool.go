@@ -106,7 +106,10 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
 	pool.ConnectorLoads = rules.ConnectorLoads
-	pool.DefersFrees = rules.DefersFrees && p.Role == configs.RoleDecode
+	if p.Role == configs.RoleDecode {
+		pool.DefersFrees = rules.DefersFrees
+		pool.Reserved = sim.Reserved{Tokens: int32(engine.Special.ReservedDecodeTokens), Most: engine.NewTokens.ClipMax}
+	}
 	if v := pool.Speculation; v != nil {
 		v.Uncapped, v.DelayedLookAhead, v.DelayedNames = rules.DraftsUncapped, rules.DelayedLookAhead, rules.DelayedNames
 		v.Fills = rules.Fills && v.Adaptive == nil

@@ -28,6 +28,8 @@ type SpecialDefaults struct {
 	LowLatencyTokens      int                `yaml:"low_latency_tokens"`      // of a step whose experts are behind low-latency kernels
 	SpeculatingSequences  int                `yaml:"speculating_sequences"`   // of all ranks, if anything drafts
 	RanksConservativeness float64            `yaml:"ranks_conservativeness"`  // on schedule_conservativeness, with several ranks
+	DecodesUncached       bool               `yaml:"decodes_uncached"`        // enable_prefix_caching is off in pools of role decode
+	ReservedDecodeTokens  int                `yaml:"reserved_decode_tokens"`  // kept free for each request of a pool of role decode
 	Synchronous           []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
 }
 

@@ -34,7 +34,9 @@ func (w *writer) sglang() {
 	}
 	number(w, "--schedule-conservativeness", p.ScheduleConservativeness, a.ScheduleConservativeness)
 	w.switched(p.EnableMixedChunk, "--enable-mixed-chunk")
-	w.switched(!p.EnablePrefixCaching, "--disable-radix-cache")
+	decodes := p.Decodes() && !p.Prefills()
+	w.switched(!p.EnablePrefixCaching && !decodes, "--disable-radix-cache")
+	w.switched(p.EnablePrefixCaching && decodes, "--disaggregation-decode-enable-radix-cache")
 	w.switched(!p.HybridKV, "--disable-hybrid-swa-memory")
 	w.switched(!p.AsyncScheduling, "--disable-overlap-schedule")
 	if p.EnforceEager {
@@ -49,7 +51,7 @@ func (w *writer) sglang() {
 		w.cannot("role encode: how encoders are started is not written")
 	case p.Prefills() && !p.Decodes():
 		w.say("--disaggregation-mode", "prefill")
-	case p.Decodes() && !p.Prefills():
+	case decodes:
 		w.say("--disaggregation-mode", "decode")
 	}
 }

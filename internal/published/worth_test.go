@@ -46,6 +46,7 @@ func worthTable() []under {
 	noQueue := without{rule: "what a step frees is had two steps later", do: func(p *sim.PoolSpec) { p.BatchQueue = 1 }}
 	sync := without{rule: "asynchronous scheduling at all", set: []string{"pools.serve.async_scheduling=false"}}
 	old := without{rule: "0.33: the rules of 0.22", set: []string{"pools.serve.version=0.22"}}
+	decodeSync := without{rule: sync.rule, set: []string{"pools.decode.async_scheduling=false"}}
 	sglang := []string{"pools.serve.engine=sglang"}
 	plain := without{rule: sync.rule, set: []string{"pools.serve.overlap_schedule=false"}}
 	few := []string{"workload.arrivals.rate=5", "pools.serve.max_num_seqs=16"}
@@ -57,6 +58,8 @@ func worthTable() []under {
 	slots := []string{"speculation.method=draft", "speculation.draft_model=llama-3.2-1b",
 		"speculation.num_speculative_tokens=3", "speculation.acceptance.process=iid", "speculation.acceptance.rate=0.7",
 		"workload.arrivals.rate=10", "pools.serve.max_num_batched_tokens=1024"}
+	decodes := []string{"pools.prefill.max_model_len=16384", "pools.decode.max_model_len=16384",
+		"pools.decode.num_gpu_blocks=2400"}
 	return []under{
 		{"chat-8b, 14 requests/s", "chat-8b", nil, []without{sync, noQueue, old}},
 		{"chat-8b, 20 requests/s", "chat-8b", []string{"workload.arrivals.rate=20"}, []without{sync, noQueue, old}},
@@ -73,6 +76,13 @@ func worthTable() []under {
 			{rule: "a block is found with its next token alone", do: func(p *sim.PoolSpec) { p.Drafter = sim.Drafter{} }}}},
 		{"chat-8b, 3 drafts of a model, 10 requests/s, 1,024 tokens a step", "chat-8b", slots, []without{
 			{rule: "the drafter's slots in the budget", do: continuous(func(p *schedulers.Continuous) { p.DraftSlots = 0 })}}},
+		{"pd-70b, 12 requests/s; of its decode pool", "pd-70b", nil, []without{decodeSync, noQueue}},
+		{"the same with 2,400 blocks in each", "pd-70b", decodes, []without{
+			decodeSync, noQueue,
+			{rule: "nothing is freed that a step under way may write", do: func(p *sim.PoolSpec) { p.DefersFrees = false }},
+			{rule: "loads leave blocks for what prompts under way lack",
+				do: continuous(func(p *schedulers.Continuous) { p.LoadsReserve = false })},
+			{rule: old.rule, set: []string{"pools.decode.version=0.22"}}}},
 		{"chat-8b under sglang, 20 requests/s", "chat-8b", append(sglang, "workload.arrivals.rate=20"), []without{noQueue}},
 		{"chat-8b under sglang, 5 requests/s, 16 sequences", "chat-8b", append(sglang, "workload.arrivals.rate=5",
 			"pools.serve.max_running_requests=16"), []without{plain, noQueue}},
@@ -149,7 +159,7 @@ func worthRuns(t *testing.T, load under, rule without, flood bool) (all []*metri
 		b, err := build.New(s)
 		require.NoError(t, err, "%s", load.load)
 		if rule.do != nil {
-			rule.do(b.Config.Pools[0])
+			rule.do(b.Config.Pools[len(b.Config.Pools)-1]) // of several, the one that decodes
 		}
 		r, err := run.Simulate(context.Background(), b, run.Options{})
 		b.Close()

@@ -87,7 +87,9 @@ func (d *draft) note(format string, args ...any) {
 // fit drops what the engine has no argument for, and says so. An order by the prefix cache gives way where SGLang has
 // none: it takes fcfs then (unverified).
 func (d *draft) fit() error {
-	if d.value("radix_cache") == "false" && d.value("schedule_policy") == "lpm" {
+	cache := d.value("radix_cache")
+	off := cache == "false" || cache == "" && d.role.value == "decode"
+	if off && d.value("schedule_policy") == "lpm" {
 		d.pool = slices.DeleteFunc(d.pool, func(s setting) bool { return s.key == "schedule_policy" })
 		d.note("--schedule-policy lpm goes by the prefix cache, which is off: fcfs is taken, as SGLang does")
 	}

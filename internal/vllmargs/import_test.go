@@ -93,9 +93,9 @@ func TestFlagsBecomeKeys(t *testing.T) {
 			"--disable-radix-cache",
 			"qwen3-8b ||sglang|mem_fraction_static: 0.8|chunked_prefill_size: -1|max_prefill_tokens: 4096|radix_cache: false"},
 		{"sglang serve --model qwen3-8b --max-total-tokens 1000 --page-size 16 --disable-overlap-schedule --cuda-graph-bs " +
-			"1 2 --schedule-policy lpm",
+			"1 2 --schedule-policy lpm --disaggregation-decode-enable-radix-cache",
 			"qwen3-8b ||sglang|page_size: 16|overlap_schedule: false|cuda_graph_bs: [1, 2]|schedule_policy: " +
-				"lpm|num_gpu_blocks: 62"},
+				"lpm|radix_cache: true|num_gpu_blocks: 62"},
 		{"sglang serve --model qwen3-8b --disable-radix-cache --schedule-policy lpm", "qwen3-8b ||sglang|radix_cache: false"},
 		{"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size=8 --ep_size 8 --max_num_tokens 20000 " +
 			"--extra_llm_api_options=trt.yml",

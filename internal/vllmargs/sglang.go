@@ -26,6 +26,7 @@ func sglangFlags() table {
 		row("--schedule-conservativeness", one, positive("schedule_conservativeness", 1e3)),
 		row("--enable-mixed-chunk", nothing, truth("enable_mixed_chunk", false)),
 		row("--disable-radix-cache", nothing, truth("radix_cache", true)),
+		row("--disaggregation-decode-enable-radix-cache", nothing, truth("radix_cache", false)),
 		row("--disable-hybrid-swa-memory", nothing, truth("hybrid_kv", true)),
 		row("--disable-overlap-schedule", nothing, truth("overlap_schedule", true)),
 		row("--tensor-parallel-size --tp-size --tp", one, parallel(func(d *draft) *size { return &d.tensor })),
