@@ -151,7 +151,7 @@ func (in *Instance) adopt() {
 			in.batch.insert(slot)
 			r.lane = in.lane
 			in.batch.insertPrefill(slot)
-			in.drafting.leftOut = in.drafting.leftOut || r.leftOut
+			in.drafting.leftOut = in.drafting.leftOut || r.leftOut && in.drafting.speculation != nil
 		}
 	}
 }
