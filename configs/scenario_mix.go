@@ -206,8 +206,8 @@ func (s *Scenario) checkAdapters(c *checker) {
 			switch {
 			case a == nil:
 			case !p.EnableLoRA:
-				c.fail(path, "names adapters, but %s serves the model alone; expected %s.enable_lora: true, which engines %s have",
-					at, at, strings.Join(catalog.EnginesWith("enable_lora"), ", "))
+				c.fail(path, "names adapters, but %s serves the model alone; expected %s.enable_lora: true, a key of %s", at, at,
+					strings.Join(catalog.EnginesWith("enable_lora"), ", "))
 			case a.Rank > p.MaxLoRARank:
 				c.fail(path+".rank", "%d is above %s of %s, %d; expected at most that", a.Rank,
 					c.origins.name(at+".max_lora_rank"), at, p.MaxLoRARank)

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/strict"
@@ -113,10 +114,9 @@ func (w *Workload) checkLaws(c *checker) {
 	switch {
 	case w.Lengths != nil:
 		w.checkRecorded(c)
-	case w.PromptTokens == nil && w.fallsBack(func(k *Class) *lengths.Spec { return k.PromptTokens }):
-		c.fail("workload.prompt_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 512}")
-	case w.OutputTokens == nil && w.fallsBack(func(k *Class) *lengths.Spec { return k.OutputTokens }):
-		c.fail("workload.output_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 256}")
+	default:
+		w.checkLaw(c, "prompt_tokens", 512, w.PromptTokens, func(k *Class) *lengths.Spec { return k.PromptTokens })
+		w.checkLaw(c, "output_tokens", 256, w.OutputTokens, func(k *Class) *lengths.Spec { return k.OutputTokens })
 	}
 	w.checkNames(c)
 	if c.err != nil {
@@ -127,14 +127,20 @@ func (w *Workload) checkLaws(c *checker) {
 	}
 }
 
-// fallsBack reports whether some request has the workload's own law: there is no class, or one without own.
-func (w *Workload) fallsBack(own func(*Class) *lengths.Spec) bool {
-	for i := range w.Classes {
-		if own(&w.Classes[i]) == nil {
-			return true
-		}
+// checkLaw requires a law of the lengths under a key for every request: the workload's, or one of each class. Where
+// some classes have their own, the key of the first that has none is the one to look at.
+func (w *Workload) checkLaw(c *checker, key string, mean int, law *lengths.Spec, own func(*Class) *lengths.Spec) {
+	lacks := func(k Class) bool { return own(&k) == nil }
+	has := func(k Class) bool { return own(&k) != nil }
+	without := slices.IndexFunc(w.Classes, lacks)
+	switch {
+	case law != nil || len(w.Classes) > 0 && without < 0:
+	case slices.ContainsFunc(w.Classes, has):
+		c.fail(fmt.Sprintf("workload.classes[%d].%s", without, key), "missing, and workload.%s too; expected a length law, "+
+			"such as {distribution: fixed, mean: %d}, in one of them", key, mean)
+	default:
+		c.fail("workload."+key, "missing; expected a length law, such as {distribution: fixed, mean: %d}", mean)
 	}
-	return len(w.Classes) == 0
 }
 
 // probe makes a source of the laws, to see whether it can be made. Of a closed loop only the lengths are laws.

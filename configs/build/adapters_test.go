@@ -3,6 +3,7 @@ package build
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,8 @@ const drawnLengths = "arrivals: {process: poisson, rate: 9}\n  requests: 40\n" +
 // TestAdaptersThatNoPoolCanServeAreRefused: in one line that says where, and what would do.
 func TestAdaptersThatNoPoolCanServeAreRefused(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
+		{strings.Replace(adaptedScenario("", drawnLengths+"  adapters: {count: 2}"), "true", "false", 1),
+			"names adapters, but pools[0] serves the model alone; expected pools[0].enable_lora: true, a key of vllm-v1"},
 		{adaptedScenario("", drawnLengths+"  adapters: {}"), "adapters.count: missing; expected a number of adapters"},
 		{adaptedScenario("", drawnLengths+"  adapters: {count: 0}"), "adapters.count: 0 is out of range"},
 		{adaptedScenario("", drawnLengths+"  adapters: {count: 2, zipf: -1}"), "adapters.zipf: -1 is out of range"},

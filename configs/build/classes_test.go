@@ -237,9 +237,15 @@ func TestBadClassesAndSessionsAreRefusedByKey(t *testing.T) {
 		text, _, _ := strings.Cut(fmt.Sprintf(twoClasses, ""), "  classes:")
 		return text + "  requests: 3\n  classes: " + list + "\n"
 	}
+	lawless := func(list string) string {
+		return strings.Replace(classes(list), "  output_tokens: {distribution: lognormal, mean: 100, cv: 1}\n", "", 1)
+	}
 	sessions := func(was, is string) string { return strings.Replace(fmt.Sprintf(conversations, ""), was, is, 1) }
 	for text, want := range map[string]string{
-		classes("[]"): "workload.classes: is empty; expected a list",
+		lawless("[{name: a, share: 0.5, output_tokens: {distribution: fixed, mean: 9}}, {name: b, share: 0.5}]"): "" +
+			"workload.classes[1].output_tokens: missing, and workload.output_tokens too; expected a length law",
+		lawless("[{name: a, share: 1}]"): "workload.output_tokens: missing; expected a length law, such as",
+		classes("[]"):                    "workload.classes: is empty; expected a list",
 		classes(
 			"[{name: a, share: 0.5}, {name: b, share: 0.4}]"): "s.yaml:8:46: workload.classes[1].share: is 0.4; accepted: " +
 			"shares that sum to 1, not to 0.9",
