@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -292,17 +293,19 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 	return nil
 }
 
-// suits refuses a name of a file that says JSON lines where the format is CSV, or the reverse.
+// suits refuses a name of a file whose ending says something else than the format is. A name without an ending, as
+// devices have, says nothing.
 func (w *written) suits() error {
-	name, lines := strings.TrimSuffix(w.to, ".gz"), traces.JSONLines(w.format)
+	end, lines := filepath.Ext(strings.TrimSuffix(w.to, ".gz")), traces.JSONLines(w.format)
 	switch {
-	case lines && strings.HasSuffix(name, ".csv"):
-		return fmt.Errorf("--to %s: --format %s is JSON lines; expected a name that ends in .jsonl", w.to, w.format)
-	case !lines && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")):
-		return fmt.Errorf("--to %s: --format %s is CSV; expected a name that ends in .csv, or --format mooncake for JSON "+
-			"lines", w.to, w.format)
+	case end == "", lines && (end == ".jsonl" || end == ".json"), !lines && end == ".csv":
+		return nil
+	case lines:
+		return fmt.Errorf("--to %s: --format %s is JSON lines; expected a name that ends in .jsonl, .json, or one of them "+
+			"and .gz", w.to, w.format)
 	}
-	return nil
+	return fmt.Errorf("--to %s: --format %s is CSV; expected a name that ends in .csv or .csv.gz, or --format mooncake "+
+		"for JSON lines", w.to, w.format)
 }
 
 // known refuses a format that cannot be written.

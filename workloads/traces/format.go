@@ -74,12 +74,15 @@ type layout struct {
 	block  int32  // tokens of one of these blocks
 }
 
-// lengthFormats returns the layouts of recorded lengths: those of traces without their arrivals, and the names that the
-// OpenAI API gives to token counts.
+// openAI returns the layout of recorded lengths under the names that the OpenAI API gives to token counts.
+func openAI() format {
+	return format{name: "openai", column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}
+}
+
+// lengthFormats returns the layouts of recorded lengths: those of traces without their arrivals, and OpenAI's.
 func lengthFormats() []format {
 	var list []format
-	for _, f := range append(formats(), format{name: "openai",
-		column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
+	for _, f := range append(formats(), openAI()) {
 		f.column[timeRole], f.time = "", noTime
 		f.leave([numRoles]int{})
 		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
@@ -110,6 +113,9 @@ func match(names []string, formats []format) (layout, error) {
 		if role := slices.IndexFunc(found[:], func(n int) bool { return n > 1 }); role >= 0 {
 			return layout{}, &repeated{f.column[role], found[role]}
 		}
+		if role, other := f.otherwise(names); role >= 0 {
+			return layout{}, &ambiguous{f.column[role], other}
+		}
 		l.format.leave(found)
 		return l, nil
 	}
@@ -125,6 +131,28 @@ type repeated struct {
 
 func (e *repeated) Error() string {
 	return fmt.Sprintf("column %s is there %d times; accepted: once", e.column, e.times)
+}
+
+// otherwise finds a name among names by which another format has a column that f must have: which of the two counts is
+// not for the reader to guess.
+func (f *format) otherwise(names []string) (role int, other string) {
+	known := append(formats(), openAI())
+	for _, name := range names {
+		for i := range known {
+			role := slices.Index(known[i].column[:limitRole], name)
+			if role >= 0 && name != "" && f.column[role] != "" && name != f.column[role] {
+				return role, name
+			}
+		}
+	}
+	return -1, ""
+}
+
+// ambiguous is the error of a file that has one thing under two names.
+type ambiguous struct{ column, other string }
+
+func (e *ambiguous) Error() string {
+	return fmt.Sprintf("columns %s and %s are two names of one thing; accepted: one of them", e.column, e.other)
 }
 
 // leave takes the optional columns out of f that a file does not have.

@@ -60,9 +60,10 @@ func Untimed(path string) bool {
 	if err == nil {
 		return t.layout.format.time == noTime
 	}
-	if twice := (*repeated)(nil); errors.As(err, &twice) {
+	twice, two := (*repeated)(nil), (*ambiguous)(nil)
+	if errors.As(err, &twice) || errors.As(err, &two) {
 		return false
 	}
 	_, err = openRows(in, lengthFormats(), false)
-	return err == nil
+	return err == nil || errors.As(err, &two) // which ReadPairs says
 }

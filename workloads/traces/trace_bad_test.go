@@ -93,6 +93,25 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 	}
 }
 
+// TestOneThingHasOneName: which of two columns counts is not guessed, whether arrivals are asked for or not.
+func TestOneThingHasOneName(t *testing.T) {
+	for text, want := range map[string]string{
+		"arrival_s,prompt_tokens,input_tokens,output_tokens\n0,10,20,30\n":                "input_tokens and prompt_tokens",
+		"arrival_ms,input_tokens,output_tokens,arrived_at\n0,10,20,0\n":                   "arrival_ms and arrived_at",
+		`{"arrival_s":0,"input_tokens":1,"completion_tokens":2,"output_tokens":3}` + "\n": "output_tokens and completion_tokens",
+	} {
+		requireRefused(t, text, "t.csv:1: columns "+want+" are two names of one thing; accepted: one of them")
+	}
+	file := filepath.Join(t.TempDir(), "t.csv")
+	require.NoError(t, os.WriteFile(file, []byte("prompt_tokens,completion_tokens,output_tokens\n1,2,3\n"), 0o600))
+	require.True(t, Untimed(file))
+	_, err := ReadPairs(file, nil)
+	require.ErrorContains(t, err, "t.csv:1: columns output_tokens and completion_tokens are two names of one thing")
+	require.NoError(t, os.WriteFile(file, []byte("arrival_s,arrived_at,input_tokens,output_tokens\n1,2,3,4\n"), 0o600))
+	_, err = ReadPairs(file, nil)
+	require.NoError(t, err, "lengths alone are asked for")
+}
+
 // TestALineIsOneObject: a member after another needs a comma, a key quotes and a colon behind it, and nothing follows
 // the last brace.
 func TestALineIsOneObject(t *testing.T) {
