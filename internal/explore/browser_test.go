@@ -122,8 +122,8 @@ func TestGoingBackTakesAControlBack(t *testing.T) {
 	}
 	at("?requests=200&rate=20&tp=4")
 	for _, step := range []struct{ way, query, said string }{
-		{"back", "?requests=200&rate=20", "1 GPUs"}, {"back", "?requests=200", "1 GPUs"},
-		{"forward", "?requests=200&rate=20", "1 GPUs"}, {"forward", "?requests=200&rate=20&tp=4", "4 GPUs"},
+		{"back", "?requests=200&rate=20", "1 GPU"}, {"back", "?requests=200", "1 GPU"},
+		{"forward", "?requests=200&rate=20", "1 GPU"}, {"forward", "?requests=200&rate=20&tp=4", "4 GPUs"},
 	} {
 		b.Evaluate(`history.` + step.way + `()`)
 		b.Wait(`document.getElementById("control-tp").getAttribute("aria-valuetext") === "` + step.said + `"`)

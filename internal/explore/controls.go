@@ -15,6 +15,7 @@ import (
 // control is one of the page: a key of its URL.
 type control struct {
 	key, label, unit, group string
+	single                  string   // the unit of 1 of them; empty: as of several
 	choice                  bool     // one of the values, and nothing between them
 	values                  []string // that are offered
 	low, high               float64  // of numbers
@@ -52,9 +53,11 @@ const acceptanceAssumed = 0.7
 // controls are those of the page, in its order.
 func controls() []control {
 	return slices.Concat(machine(), poolControls(), load(), drafting(), []control{
-		{key: "batch", label: "Batch", unit: "sequences", group: groupStep, low: 1, high: 1 << 20, whole: true,
+		{key: "batch", label: "Batch", unit: "sequences", single: "sequence", group: groupStep,
+			low: 1, high: 1 << 20, whole: true,
 			values: powers(1, 1024), paths: []string{"--batch"}},
-		{key: "context", label: "Context", unit: "tokens each", group: groupStep, low: 1, high: 1 << 30, whole: true,
+		{key: "context", label: "Context", unit: "tokens each", single: "token each", group: groupStep,
+			low: 1, high: 1 << 30, whole: true,
 			values: powers(128, 1<<20), paths: []string{"--context"}},
 	})
 }
@@ -77,7 +80,8 @@ func machine() []control {
 			values: append([]string{asComputed}, hardware.KVDtypes()...), paths: []string{"kv_cache"},
 			of:   func(s *configs.Scenario) string { return cmp.Or(s.KVCache, asComputed) },
 			edit: optional("kv_cache", asComputed)},
-		{key: "tp", label: "Tensor parallel", unit: "GPUs", group: groupMachine, low: 1, high: 1024, whole: true,
+		{key: "tp", label: "Tensor parallel", unit: "GPUs", single: "GPU", group: groupMachine,
+			low: 1, high: 1024, whole: true,
 			values: powers(1, 64), paths: []string{"does not fit on", "tensor_parallel"},
 			of:   func(s *configs.Scenario) string { return strconv.Itoa(s.Pools[0].TensorParallel) },
 			edit: onPools("tensor_parallel")},
@@ -99,7 +103,7 @@ func optional(key, without string) func(*tree, *base, string) error {
 func load() []control {
 	mean := func(which string, of func(*configs.Workload) (float64, bool)) control {
 		path := which + "_tokens"
-		return control{key: which, unit: "tokens, mean", group: groupLoad, low: 1, high: 1e6,
+		return control{key: which, unit: "tokens, mean", single: "token, mean", group: groupLoad, low: 1, high: 1e6,
 			values: []string{"16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768", "65536"},
 			paths:  []string{path, "max_model_len"},
 			of: func(s *configs.Scenario) string {

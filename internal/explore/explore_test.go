@@ -241,6 +241,19 @@ func TestWhatAControlHasNoPlaceForIsSaid(t *testing.T) {
 	assert.Positive(t, nots)
 }
 
+// TestTheUnitOfOneIsSingular: every slider that may stand at 1 of something has the word for one.
+func TestTheUnitOfOneIsSingular(t *testing.T) {
+	single := map[string]string{}
+	for _, c := range controls() {
+		noun, _, _ := strings.Cut(c.unit, " ")
+		if !c.choice && c.low <= 1 && strings.HasSuffix(strings.TrimSuffix(noun, ","), "s") && noun != "requests/s" {
+			single[c.key] = c.single
+		}
+	}
+	assert.Equal(t, map[string]string{"tp": "GPU", "batch": "sequence", "context": "token each",
+		"prompt": "token, mean", "output": "token, mean"}, single)
+}
+
 func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	s := explored(t, "chat-8b")
 	for _, path := range []string{"/", "/step", "/run"} {

@@ -57,6 +57,8 @@
   // Controls. They are made once for a scenario, so that the focus stays where it is.
   const pretty = (c, v) => c.choice || v === "" || isNaN(Number(v)) ? v : Number(v).toLocaleString("en-US", { maximumFractionDigits: 3 });
 
+  const unit = (c, v) => v === "1" && c.single || c.unit;
+
   // One entry of the history has all that was done at a control, so that going back takes a control back.
   function move(key, value) {
     const c = known.get(key);
@@ -88,7 +90,8 @@
     input.addEventListener(c.choice ? "change" : "input", () => {
       const now = known.get(c.key), value = c.choice ? input.value : now.values[Number(input.value)];
       said.textContent = c.choice ? "" : pretty(now, value);
-      if (!c.choice) input.setAttribute("aria-valuetext", pretty(now, value) + " " + now.unit);
+      if (!c.choice) input.setAttribute("aria-valuetext", pretty(now, value) + " " + unit(now, value));
+      $("note-" + c.key).textContent = unit(now, value);
       move(c.key, value);
     });
     return make("div", { class: "control" }, make("label", { for: id }, make("span", {}, c.label), said), input,
@@ -131,11 +134,11 @@
         input.max = Math.max(0, c.values.length - 1);
         input.value = Math.max(0, c.values.indexOf(c.value));
         $("value-" + c.key).textContent = c.not ? "" : pretty(c, c.value);
-        input.setAttribute("aria-valuetext", pretty(c, c.value) + " " + c.unit);
+        input.setAttribute("aria-valuetext", pretty(c, c.value) + " " + unit(c, c.value));
       }
       input.dataset.values = options;
       input.disabled = c.not !== "" || c.values.length === 0;
-      $("note-" + c.key).textContent = c.not || c.unit;
+      $("note-" + c.key).textContent = c.not || unit(c, c.value);
     }
     complain("step", x.error);
     if (!x.explanation) {

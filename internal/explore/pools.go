@@ -17,7 +17,8 @@ func poolControls() []control {
 		{key: "prefill", label: "Prefill replicas", unit: "apart; 0: co-located", group: groupPools, low: 0, high: 1024,
 			whole: true, values: []string{coLocated, "1", "2", "3", "4", "6", "8", "12", "16"},
 			paths: []string{"prefill", "split", "role"}, of: prefillOf, not: noSplit, edit: prefill},
-		{key: "replicas", label: "Replicas", unit: "that decode", group: groupPools, low: 1, high: 1024, whole: true,
+		{key: "replicas", label: "Replicas", unit: "that decode", single: "that decodes", group: groupPools,
+			low: 1, high: 1024, whole: true,
 			values: []string{"1", "2", "3", "4", "6", "8", "12", "16", "24", "32"}, paths: []string{"replicas"},
 			of: func(s *configs.Scenario) string { return strconv.Itoa(s.Pools[decoding(s)].Replicas) }, not: noSplit,
 			edit: func(t *tree, b *base, v string) error {

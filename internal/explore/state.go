@@ -164,6 +164,7 @@ type controlX struct {
 	Key     string   `json:"key"`
 	Label   string   `json:"label"`
 	Unit    string   `json:"unit"`
+	Single  string   `json:"single,omitempty"` // the unit where the value is 1; absent: as of several
 	Group   string   `json:"group"`
 	Choice  bool     `json:"choice"`
 	Values  []string `json:"values"`
@@ -175,7 +176,8 @@ type controlX struct {
 // controls are those of the page with their values. What the step has by itself is own.
 func (s *state) controls(own map[string]string) (list []controlX) {
 	for _, c := range controls() {
-		x := controlX{Key: c.key, Label: c.label, Unit: c.unit, Group: c.group, Choice: c.choice, Initial: own[c.key]}
+		x := controlX{Key: c.key, Label: c.label, Unit: c.unit, Single: c.single, Group: c.group, Choice: c.choice,
+			Initial: own[c.key]}
 		if c.of != nil {
 			x.Initial = c.of(s.base.scenario)
 		}
