@@ -46,13 +46,14 @@ type ModelEfficiency struct {
 	Weights string  `yaml:"weights"` // of the experts, or of the dense network
 	Scales  []Scale `yaml:"scales"`
 
+	Family       string `yaml:"family,omitempty"`       // the GPUs that it is true of, see FamilyEfficiency; empty: any
 	Architecture string `yaml:"architecture,omitempty"` // the GPUs that it is true of; empty: any
 	Source       string `yaml:"source,omitempty"`       // empty: fitted, as the constants are
 }
 
 // of reports whether it is true of a GPU.
 func (m *ModelEfficiency) of(gpu *hardware.GPU) bool {
-	return m.Architecture == "" || m.Architecture == gpu.Architecture
+	return (m.Architecture == "" || m.Architecture == gpu.Architecture) && (m.Family == "" || m.Family == familyOf(gpu))
 }
 
 // ReleaseEfficiency is by what the constants under a release differ from those under the newest that was measured:
@@ -159,14 +160,17 @@ func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Effici
 // On is For of a GPU and a model that need not be in the catalog: a model runs the kernels of any model of its shape.
 func (e *Efficiencies) On(gpu *hardware.GPU, model *llm.Model) (achieved hardware.Efficiency, stated bool) {
 	achieved, stated = e.on(gpu)
+	twin := "" // the first model of its shape, of which several entries may be true
 	for i := range e.Models {
 		m := &e.Models[i]
 		if m.Weights != model.FFNDtype() || !m.of(gpu) {
 			continue
 		}
-		if known, err := modelNamed(m.Model); err == nil && known.SameShape(model) {
+		if known, err := modelNamed(m.Model); twin == "" && err == nil && known.SameShape(model) {
+			twin = m.Model
+		}
+		if m.Model == twin {
 			scale(&achieved, m.Scales)
-			break
 		}
 	}
 	scale(&achieved, e.older)

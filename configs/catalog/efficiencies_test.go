@@ -90,6 +90,21 @@ func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
 	assert.Equal(t, e.Default, own, "kernels of another architecture")
 	own, _ = e.For("b200-sxm", "gpt-oss-120b", "mxfp4")
 	assert.Equal(t, want, own)
+	e.Models[0].Architecture, e.Models[0].Family = "", "hopper"
+	for gpu, same := range map[string]bool{"h200-sxm": true, "b200-sxm": false} {
+		own, _ = e.For(gpu, "gpt-oss-120b", "mxfp4")
+		assert.Equal(t, same, own == want, gpu)
+	}
+	e.Models = append([]ModelEfficiency{{Model: "gpt-oss-120b", Weights: "mxfp4",
+		Scales: []Scale{{Constant: "layer_s", Times: 3}}}}, e.Models...)
+	g, err := GPU("h200-sxm")
+	require.NoError(t, err)
+	model, err := Model("gpt-oss-120b")
+	require.NoError(t, err)
+	want.LayerS *= 3
+	own, _ = e.On(&g, &model)
+	assert.InEpsilon(t, want.LayerS, own.LayerS, 1e-12, "both are true of it")
+	e.Models = e.Models[1:]
 	e.Models[0].Scales[0].Constant = "layers"
 	require.EqualError(t, e.validate("prior"),
 		`models[0].scales[0]: 2 times "layers"; expected a positive factor on a constant of efficiencies`)

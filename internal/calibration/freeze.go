@@ -182,9 +182,12 @@ func Leading(row *measured.Row, v *measured.Value) bool {
 	return row.Request < 0 && v.Name == v.Metric.String() && v.Metric != measured.RequestsPerS
 }
 
-// add adds a run, and its groups if they are new.
+// add adds a run, and its groups if they are new. One without a name is none.
 func (f *Fit) add(r *Run, groups []string) {
 	for i, name := range groups {
+		if name == "" {
+			continue
+		}
 		name = groupName(i, name)
 		g := slices.Index(f.Groups, name)
 		if g < 0 {

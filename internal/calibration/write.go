@@ -103,6 +103,9 @@ func WriteEfficiencies(w io.Writer, e *catalog.Efficiencies, head string) error 
 		}
 		m := &e.Models[i]
 		fmt.Fprintf(&b, "  - model: %s\n    weights: %s\n", m.Model, m.Weights)
+		if m.Family != "" {
+			fmt.Fprintf(&b, "    family: %s\n", m.Family)
+		}
 		if m.Architecture != "" {
 			fmt.Fprintf(&b, "    architecture: %s\n", m.Architecture)
 		}

@@ -32,8 +32,9 @@ const catalogStiffness = 0.1
 
 // stiffer is by what its levels are stiffer. Which kernels an engine has for the shapes of a model is in every constant
 // of a deployment of the model, and two or three deployments say little of which: at once, thrice and nine times the
-// stiffness of the others, thrice predicts best what was left out.
-func stiffer() []float64 { return []float64{1, 1, 1, 1, 3, 1} }
+// stiffness of the others, thrice predicts best what was left out. Of a model on a family of GPUs, once predicts TPOT
+// and TTFT under clients best, thrice open loops and separate pools.
+func stiffer() []float64 { return []float64{1, 1, 1, 1, 3, 1, 2} }
 
 // FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
 func FitCatalog(ctx context.Context, files []*measured.File, progress func(round, done int)) (*Catalog, error) {
@@ -108,22 +109,31 @@ func Unfittable(l *measured.Labels) string {
 	return ""
 }
 
-// levels names the groups of a run: from all runs of its era to those of its GPU under its engine, and across GPUs the
-// runs of its model in its precision and those of its release.
+// levels names the groups of a run: from all runs of its era to those of its GPU under its engine, across GPUs the runs
+// of its model in its precision and those of its release, and the runs of its model on its family of GPUs.
 func (k releases) levels(l *measured.Labels) []string {
 	g := groups(l.Engine, l.GPU)
 	if l.Engine == measured.EagerStack {
 		return g // a host that decides every step has no kernels of a model's own
 	}
 	g = append(g, modelGroup(l.Engine, l.Model, l.Precision))
+	release := ""
 	if len(k[l.Engine]) > 1 {
-		g = append(g, releaseGroup(l.Engine, catalog.ReleaseOf(k[l.Engine], l.Version)))
+		release = releaseGroup(l.Engine, catalog.ReleaseOf(k[l.Engine], l.Version))
 	}
-	return g
+	return append(g, release, familyGroup(l.Engine, l.Model, l.Precision, catalog.Family(l.GPU)))
 }
 
 func modelGroup(engine, model, precision string) string {
 	return engine + " " + model + " " + precision
+}
+
+// familyGroup names the runs of a model on a family of GPUs; a card without links is of none.
+func familyGroup(engine, model, precision, family string) string {
+	if family == "" {
+		return ""
+	}
+	return modelGroup(engine, model, precision) + " " + family
 }
 
 // groups names those of a GPU under an engine; a rack's GPU is that of a host with the same chip. The stacks of 2023
@@ -202,15 +212,30 @@ func (c *Catalog) models(engine string) []catalog.ModelEfficiency {
 		m.Model, m.Weights, _ = strings.Cut(of, " ")
 		m.Scales = c.Scales(modelLevel, modelGroup(engine, m.Model, m.Weights), "")
 		out = append(out, m)
+		for _, m.Family = range c.familiesOf(engine, m.Model, m.Weights) {
+			m.Scales = c.Scales(modelFamilyLevel, familyGroup(engine, m.Model, m.Weights, m.Family), "")
+			out = append(out, m)
+		}
 	}
 	return append(out, fromKernels(engine, out)...)
 }
 
-// The places of the family, of the model and of the release among levels.
+// familiesOf returns the families of GPUs that a model was measured on under an engine.
+func (c *Catalog) familiesOf(engine, model, precision string) []string {
+	return c.among(func(l *measured.Labels) string {
+		if l.Engine != engine || l.Model != model || l.Precision != precision {
+			return ""
+		}
+		return catalog.Family(l.GPU)
+	})
+}
+
+// The places of the family, of the model, of the release and of the model on the family among levels.
 const (
-	familyLevel  = 2
-	modelLevel   = 4
-	releaseLevel = 5
+	familyLevel      = 2
+	modelLevel       = 4
+	releaseLevel     = 5
+	modelFamilyLevel = 6
 )
 
 func gpuOf(l *measured.Labels, engine string) string {

@@ -20,7 +20,11 @@ func TestPublishedThroughputsArePredictedWithoutTheirDeployment(t *testing.T) {
 	slow := fittest.Truth(t)
 	slow.Bandwidth /= 2
 	fittest.Measure(t, list, slow)
+	for i := range served {
+		served[i].Labels.Precision = "bf16"
+	}
 	for i := range list {
+		list[i].Labels.Precision = "bf16"
 		list[i].ID = "list " + list[i].ID
 		list[i].Labels.Kind, list[i].Labels.Own = throughputOfLists, "list"
 	}

@@ -42,7 +42,18 @@ func TestAReleaseIsOfSeveralDeployments(t *testing.T) {
 	for version, want := range map[string]strict.Release{"0.8": "0.9", "0.9.2": "0.9", "0.22": "0.10", "nightly": "0.10"} {
 		assert.Equal(t, releaseGroup("tensorrt-llm", want), group(version), version)
 	}
-	assert.Len(t, k.levels(&measured.Labels{Engine: "sglang", Version: "0.5.9"}), releaseLevel, "none to tell apart")
+	assert.Empty(t, k.levels(&measured.Labels{Engine: "sglang", Version: "0.5.9"})[releaseLevel], "none to tell apart")
+}
+
+// TestAModelOnAFamilyOfGPUsHasAGroup: cards without links are of no family.
+func TestAModelOnAFamilyOfGPUsHasAGroup(t *testing.T) {
+	group := func(gpu string) string {
+		l := measured.Labels{Engine: "vllm", Model: "llama-3.1-8b", Precision: "bf16", GPU: gpu}
+		return releases{}.levels(&l)[modelFamilyLevel]
+	}
+	assert.Equal(t, group("h100-sxm"), group("h200-sxm"))
+	assert.NotEqual(t, group("h100-sxm"), group("b200-sxm"))
+	assert.Empty(t, group("l40s"))
 }
 
 // TestTheNewestReleaseIsBuiltIn: half of the deployments ran an older release, whose layers take longer. What is built

@@ -22,8 +22,8 @@ func (a *Accuracy) how(m *markdown) {
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of " +
 		"its engine have, then by what those of its family of GPUs under that engine have (Hopper, Blackwell), " +
 		"then its GPU of them, and by what those of its model in its precision have under that engine, on " +
-		"whichever GPU: which kernels an engine has for its shapes; and by what those of its release have " +
-		"(minor ones of TensorRT-LLM of which three deployments or more were measured, the nearest older one " +
+		"whichever GPU and on that family: which kernels an engine has for its shapes; and by what those of its " +
+		"release have (minor ones of TensorRT-LLM of which three deployments or more were measured, the nearest older one " +
 		"standing for others): what is built in is of the newest, and `efficiency: " +
 		"NAME@RELEASE` asks for another. The stacks of 2023 share " +
 		"nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
