@@ -193,13 +193,16 @@ const (
 	headroomOff  = "off"
 )
 
-// findHeadroom adds the headroom to a summary.
+// findHeadroom adds the headroom to a summary, or why it has none.
 func findHeadroom(ctx context.Context, b *build.Built, errOut io.Writer, r *results.Result) (err error) {
 	line := progressOn(errOut)
 	defer line.Clear()
 	r.Summary.Headroom, err = headroom.Of(ctx, b, r.Result, func(runs int) {
 		line.Set(progress.Work{What: "headroom", Done: float64(runs), Unit: "run"})
 	})
+	if err == nil && r.Summary.Headroom == nil {
+		r.Summary.Warnings = append(r.Summary.Warnings, "headroom: nothing was measured that the SLO could be judged by")
+	}
 	return err
 }
 

@@ -289,3 +289,21 @@ func TestHeadroomIsSaidUnlessItIsOff(t *testing.T) {
 		require.Equal(t, "decodesim: "+c.want+"\n", errOut)
 	}
 }
+
+// TestARunThatMeasuredNothingMissesNothing: whether it meets the SLO is unknown, in the table, in the summary and on
+// the page.
+func TestARunThatMeasuredNothingMissesNothing(t *testing.T) {
+	inDir(t, small)
+	unmeasured := []string{"run", "chat.yaml", "--headroom", "on", "--set", "workload.warmup_s=1000"}
+	status, table, errOut := try(append(unmeasured, "--out", "out")...)
+	require.Equal(t, exitOK, status, errOut)
+	assert.Regexp(t, `(?m)^SLO .*: no request is measured$`, table)
+	assert.Contains(t, table, "warning: headroom: nothing was measured that the SLO could be judged by\n")
+	assert.NotContains(t, table, "\nheadroom ")
+	_, summary, _ := try(append(unmeasured, "--json")...)
+	assert.NotContains(t, summary, `"headroom": {`)
+	page, err := os.ReadFile("out/report.html")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "No request was measured.")
+	assert.NotContains(t, string(page), "– s")
+}

@@ -47,8 +47,10 @@ func classMetrics(class string) []comparedMetric {
 		all = append(all, own)
 	}
 	return append(all,
-		row("slo.attainment", "SLO met", "share", func(c *metrics.ClassResult) float64 { return attainment(c.SLO) }),
-		row("slo.goodput_per_s", "goodput", "requests/s", func(c *metrics.ClassResult) float64 { return goodput(c.SLO) }))
+		row("slo.attainment", "SLO met", "share",
+			func(c *metrics.ClassResult) float64 { return attainment(c.SLO, c.Measured()) }),
+		row("slo.goodput_per_s", "goodput", "requests/s",
+			func(c *metrics.ClassResult) float64 { return goodput(c.SLO, c.Measured()) }))
 }
 
 // sampleOf is a sample of the requests of one class alone.
@@ -69,17 +71,17 @@ func sampled(q *metrics.Quantiles, s statistic) float64 {
 	return s.of(q)
 }
 
-// attainment and goodput are NaN without limits.
+// attainment and goodput are NaN without limits, and where no request was measured.
 
-func attainment(o *metrics.SLO) float64 {
-	if o == nil {
+func attainment(o *metrics.SLO, measured bool) float64 {
+	if o == nil || !measured {
 		return math.NaN()
 	}
 	return o.Attainment
 }
 
-func goodput(o *metrics.SLO) float64 {
-	if o == nil {
+func goodput(o *metrics.SLO, measured bool) float64 {
+	if o == nil || !measured {
 		return math.NaN()
 	}
 	return o.GoodputPerS

@@ -173,8 +173,10 @@ func runMetrics() []comparedMetric {
 		count("completed", "completed", func(r *metrics.Requests) int64 { return r.Completed }),
 		count("rejected", "rejected", func(r *metrics.Requests) int64 { return r.Rejected }),
 		count("preemptions", "preemptions", func(r *metrics.Requests) int64 { return r.Preemptions }),
-		whole("slo.attainment", "SLO met", "share", func(s *metrics.Summary) float64 { return attainment(s.SLO) }),
-		whole("slo.goodput_per_s", "goodput", "requests/s", func(s *metrics.Summary) float64 { return goodput(s.SLO) }),
+		whole("slo.attainment", "SLO met", "share",
+			func(s *metrics.Summary) float64 { return attainment(s.SLO, s.Measured()) }),
+		whole("slo.goodput_per_s", "goodput", "requests/s",
+			func(s *metrics.Summary) float64 { return goodput(s.SLO, s.Measured()) }),
 		whole("cost.usd_per_million_output_tokens", "cost", "USD/Mtoken", func(s *metrics.Summary) float64 {
 			if s.Cost == nil {
 				return math.NaN()

@@ -56,10 +56,14 @@ func Check(b *build.Built) error {
 
 // Of returns the headroom of a scenario, a run of which has the given results. A load that this run sustained is
 // sustained, and one that it did not is not, whatever short runs say. progress, unless it is nil, is called with the
-// number of short runs so far.
+// number of short runs so far. There is none, and nil, where the run measured nothing: whether the SLO is met at the
+// given load is then unknown, not missed.
 func Of(ctx context.Context, b *build.Built, r *run.Result, progress func(runs int)) (*metrics.Headroom, error) {
 	if err := Check(b); err != nil {
 		return nil, err
+	}
+	if !r.Summary.Measured() {
+		return nil, nil
 	}
 	l, err := load.Of(b)
 	if err != nil {

@@ -66,6 +66,9 @@ func (r *Run) answer() (answer string, mood page.Mood) {
 	s := r.Summary
 	felt := fmt.Sprintf("The median request waits %s for its first token and then gets one every %s",
 		text.Duration(s.Latency.TTFT.P50), text.Duration(s.Latency.TPOT.P50))
+	if !s.Measured() && s.Requests.Completed > 0 {
+		return "No request was measured.", page.Bad
+	}
 	if s.Latency.TTFT.N == 0 {
 		return "No request was served.", page.Bad
 	}
@@ -111,7 +114,11 @@ func (r *Run) facts() []page.Fact {
 	add := func(name string, value page.Cell, note string, mood page.Mood) {
 		facts = append(facts, page.Fact{Name: name, Value: value, Note: note, Mood: mood})
 	}
-	if s.SLO != nil {
+	switch {
+	case s.SLO == nil:
+	case !s.Measured():
+		add("requests within the SLO", page.Words("–"), "no request is measured", page.Plain)
+	default:
 		mood := page.Good
 		if s.SLO.Attainment < r.asked() {
 			mood = page.Bad

@@ -123,7 +123,7 @@ func classes(all []metrics.ClassResult) *page.Table {
 		}{{"ttft_s", &c.Latency.TTFT}, {"itl_s", &c.Latency.ITL}, {"tpot_s", &c.Latency.TPOT}} {
 			row.Cells = append(row.Cells, seconds(at+"latency."+q.key+".p50", q.P50), seconds(at+"latency."+q.key+".p99", q.P99))
 		}
-		if o := c.SLO; o != nil {
+		if o := c.SLO; o != nil && c.Measured() {
 			row.Cells = append(row.Cells, page.Number(text.Percent(o.Attainment), at+"slo.attainment", o.Attainment))
 		} else {
 			row.Cells = append(row.Cells, page.Words("–"))

@@ -17,7 +17,7 @@ func classes(t *text.Page, s *metrics.Summary) {
 	for i := range s.Classes {
 		c := &s.Classes[i]
 		met, goodput := "–", "–"
-		if c.SLO != nil {
+		if c.SLO != nil && c.Measured() {
 			met, goodput = text.Percent(c.SLO.Attainment), text.Significant(c.SLO.GoodputPerS)+"/s"
 		}
 		rows = append(rows, []string{

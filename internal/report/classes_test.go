@@ -21,7 +21,8 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 			Latency: metrics.Latency{TTFT: q, ITL: q, ITLChunk: q, TPOT: q, E2E: q, Queue: q},
 			SLO:     &metrics.SLO{TTFTS: .2, TPOTS: .05, E2ES: 4, Attainment: .9, GoodputPerS: 1.25},
 			Rules:   []metrics.Verdict{{Rule: "ttft p95 <= 100ms", Value: .2, Limit: .1, Margin: -1}}},
-		{Name: "batch", Requests: metrics.Requests{Arrived: 3},
+		{Name: "batch", Requests: metrics.Requests{Arrived: 3, Completed: 3}, // in the warm-up
+			SLO:     &metrics.SLO{E2ES: 9},
 			Latency: metrics.Latency{TTFT: none, ITL: none, ITLChunk: none, TPOT: none, E2E: none, Queue: none}},
 	}}
 	out := text.NewPage(false)
@@ -29,8 +30,8 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 	assert.Equal(t, strings.Join([]string{
 		"class        requests  completed  SLO met  goodput",
 		"chat               10          9   90.0 %   1.25/s",
-		"batch               3          0        –        –",
-		"(SLO: chat TTFT ≤ 200 ms and TPOT ≤ 50 ms and E2E ≤ 4 s)", "",
+		"batch               3          3        –        –",
+		"(SLO: chat TTFT ≤ 200 ms and TPOT ≤ 50 ms and E2E ≤ 4 s; batch E2E ≤ 9 s)", "",
 		"by class     mean   p50  p90  p95  p99  max      n",
 		"chat TTFT    20.0  14.2  100  200  310  400  ms  9",
 		"chat ITL     20.0  14.2  100  200  310  400  ms  9",

@@ -259,7 +259,7 @@ func TierName(tier string) string {
 
 func objective(s *metrics.Summary) string {
 	o := s.SLO
-	if s.Latency.E2E.N+s.Requests.Rejected+s.Requests.Failed == 0 {
+	if !s.Measured() {
 		return Limits(o) + ": no request is measured"
 	}
 	return fmt.Sprintf("%s: met by %s of the requests%s, goodput %s requests/s", Limits(o), text.Percent(o.Attainment),

@@ -114,7 +114,7 @@ func quantiles(key, name string, of func(*metrics.Latency) *metrics.Quantiles) [
 func rates() []Column {
 	ofSLO := func(of func(*metrics.SLO) float64) func(*Outcome) float64 {
 		return func(o *Outcome) float64 {
-			if o.Summary.SLO == nil {
+			if o.Summary.SLO == nil || !o.Summary.Measured() {
 				return math.NaN()
 			}
 			return of(o.Summary.SLO)
@@ -142,7 +142,7 @@ func rates() []Column {
 		{"goodput_per_s_per_gpu", "1/s", "requests that met every limit",
 			func(o *Outcome) float64 { return goodput(o) / gpus(o.Summary) }},
 		{"slo_met", "", "1: the SLO was met", func(o *Outcome) float64 {
-			if !o.Judged {
+			if !o.Judged || !o.Summary.Measured() {
 				return math.NaN()
 			}
 			return one(o.Met)

@@ -52,6 +52,9 @@ func CountUnit(x float64) Unit {
 
 // Duration prints a time of s seconds with its unit: 14.2 ms.
 func Duration(s float64) string {
+	if math.IsNaN(s) {
+		return Dash
+	}
 	u := TimeUnit(s)
 	return Significant(s/u.Size) + " " + u.Name
 }

@@ -20,7 +20,7 @@ type Summary struct {
 	SLO        *SLO          `json:"slo,omitempty"`       // absent without an SLO
 	Rules      []Verdict     `json:"slo_rules,omitempty"` // absent without rules
 	OverTime   *OverTime     `json:"over_time,omitempty"` // absent unless it was recorded by windows of time
-	Headroom   *Headroom     `json:"headroom,omitempty"`  // absent unless it was sought
+	Headroom   *Headroom     `json:"headroom,omitempty"`  // absent unless it was sought and requests measured
 	Bound      Bound         `json:"bound"`
 	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
 	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps are made of; absent without an attribution
@@ -109,6 +109,15 @@ type SLO struct {
 	Attainment  float64 `json:"attainment"`
 	GoodputPerS float64 `json:"goodput_per_s"`
 }
+
+// Measured reports whether there are requests that shares can be of.
+func (s *Summary) Measured() bool { return measured(&s.Requests, &s.Latency) }
+
+// Measured reports whether there are requests of the class that shares can be of.
+func (c *ClassResult) Measured() bool { return measured(&c.Requests, &c.Latency) }
+
+// measured: some were completed after the warm-up, or missed their limits by not being completed.
+func measured(r *Requests, l *Latency) bool { return l.E2E.N+r.Rejected+r.Failed > 0 }
 
 // Headroom is how much load a deployment sustains within its SLO, by short runs of the same workload at scaled rates.
 type Headroom struct {
