@@ -85,7 +85,7 @@ func TestCurvesSayWhatTheyDoNotShow(t *testing.T) {
 // TestSaturationIsWhereADeploymentCompletesNoMore: a real one, from well below to well above what it completes.
 func TestSaturationIsWhereADeploymentCompletesNoMore(t *testing.T) {
 	inDir(t)
-	r := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=5:60:5"}, Set: []string{"workload.requests=2000"},
+	r := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=5:60:5"}, Set: []string{"workload.requests=4000"},
 		Seeds: 1, Version: "test"}, "out", Shard{})
 	c := r.Curves[0]
 	require.NotNil(t, c.SaturatedFrom)
