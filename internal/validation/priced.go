@@ -199,11 +199,11 @@ const (
 	productOverlap          = 4.5
 )
 
-// byItself lets the products of a step achieve what one does by itself, with T / M of the time that reading its weights
-// takes for what else it moves: rows·k elements, and rows·n in bf16.
+// byItself lets the products of a step achieve what one does by itself. What it moves beside its weights, rows·k elements
+// and rows·n in bf16, takes its part of the bandwidth.
 func byItself(k *measured.Kernel, e *hardware.Efficiency, elementBytes float64) {
 	rows, n, in := float64(k.Rows), float64(k.Width), float64(k.Hidden)
-	weights := float64(n*in) * elementBytes
+	weights := float64(float64(n*in) * elementBytes)
 	moved := float64(float64(rows*in)*elementBytes) + float64(2*rows*n)
 	e.Bandwidth = productBandwidth * weights / (weights + moved)
 	e.Compute, e.Overlap = productCompute, productOverlap
