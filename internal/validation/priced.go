@@ -199,8 +199,8 @@ const (
 	productOverlap          = 4.5
 )
 
-// byItself lets the products of a step achieve what one does by itself. What it moves beside its weights, rows·k elements
-// and rows·n in bf16, takes its part of the bandwidth.
+// byItself lets the products of a step achieve what one does by itself. What it moves beside its weights, rows·k
+// elements and rows·n in bf16, takes its part of the bandwidth.
 func byItself(k *measured.Kernel, e *hardware.Efficiency, elementBytes float64) {
 	rows, n, in := float64(k.Rows), float64(k.Width), float64(k.Hidden)
 	weights := float64(float64(n*in) * elementBytes)
