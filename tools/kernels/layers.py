@@ -7,12 +7,13 @@ PyTorch's (cuDNN for prompts, FlashAttention for decodes), all else is compiled;
 several layers, whose weights and caches the L2 cache cannot hold. Collectives are left out. It takes two minutes.
 """
 
-import statistics
 import sys
 
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from timing import microseconds
 
 MODELS = {  # hidden size, query heads, KV heads, head size, feed-forward width, GPUs of a layer
     "llama-3.1-8b": (4096, 32, 8, 128, 14336, (1, 2, 4, 8)),
@@ -23,7 +24,6 @@ MODELS = {  # hidden size, query heads, KV heads, head size, feed-forward width,
 PROMPTS = (128, 256, 512, 1024, 2048, 4096, 8192)
 DECODES, CONTEXTS = (1, 8, 32, 64, 128, 256, 512), (1024, 8192)
 COLD_BYTES, CACHE_BYTES = 300 * 2**20, 45 * 10**9  # of all layers together: weights at least, caches at most
-MEASUREMENTS, MEASUREMENT_MS = 5, 30
 
 torch._dynamo.config.recompile_limit = 256
 
@@ -50,34 +50,6 @@ def rotate(x, cos, sin):
 
 def random(*shape):
     return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
-
-
-def microseconds(layers, n):
-    """The median, least and longest time of one of n layers."""
-    side = torch.cuda.Stream()  # compiling and choosing kernels must not be captured
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        layers()
-        layers()
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        layers()
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-
-    def ms(repeats):
-        begin.record()
-        for _ in range(repeats):
-            graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        return begin.elapsed_time(end)
-
-    ms(1)
-    repeats = max(1, int(MEASUREMENT_MS / ms(1)))
-    times = [ms(repeats) * 1e3 / repeats / n for _ in range(MEASUREMENTS)]
-    return statistics.median(times), min(times), max(times)
 
 
 class Shard:

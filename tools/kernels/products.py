@@ -7,10 +7,11 @@ Each product runs in a CUDA graph over copies of its weights that the L2 cache c
 time is the median of five measurements of 20 ms.
 """
 
-import statistics
 import sys
 
 import torch
+
+from timing import microseconds
 
 MODELS = {  # hidden size, query heads, KV heads, head size, feed-forward width, GPUs of a layer
     "llama-3.1-8b": (4096, 32, 8, 128, 14336, (1, 2, 4, 8)),
@@ -21,7 +22,6 @@ ROWS = (16, 64, 256, 1024, 8192)
 SQUARES = (1024, 2048, 4096, 8192, 16384)
 CATALOG = {"H100 80GB HBM3": "h100-sxm", "H200": "h200-sxm", "B200": "b200-sxm", "A100-SXM4-80GB": "a100-sxm-80gb"}
 COLD_BYTES = 300 * 2**20  # several times what an L2 cache holds
-MEASUREMENTS, MEASUREMENT_MS = 5, 20
 
 
 def operand(rows, columns, dtype):
@@ -34,7 +34,7 @@ def multiply(x, weights, one):
     return torch._scaled_mm(x, weights.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
 
 
-def microseconds(m, n, k, dtype):
+def product(m, n, k, dtype):
     """The median, least and longest time of a product of m rows with n columns of k."""
     copies = max(2, min(64, -(-COLD_BYTES // (n * k * dtype.itemsize))))
     weights = [operand(n, k, dtype) for _ in range(copies)]
@@ -45,25 +45,7 @@ def microseconds(m, n, k, dtype):
         for w in weights:
             multiply(x, w, one)
 
-    all_copies()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        all_copies()
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-
-    def ms(repeats):
-        begin.record()
-        for _ in range(repeats):
-            graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        return begin.elapsed_time(end)
-
-    ms(1)
-    repeats = max(1, int(MEASUREMENT_MS / ms(1)))
-    times = [ms(repeats) * 1e3 / repeats / copies for _ in range(MEASUREMENTS)]
-    return statistics.median(times), min(times), max(times)
+    return microseconds(all_copies, copies)
 
 
 def products():
@@ -87,7 +69,7 @@ def main():
         shapes += [("square", n, n, n) for n in SQUARES]
         shapes += [(what, 1, n, k) for what, n, k in products() if label == "bf16"]  # fp8 takes rows by 16
         for what, m, n, k in shapes:
-            median, least, longest = microseconds(m, n, k, dtype)
+            median, least, longest = product(m, n, k, dtype)
             print(f"{what} {label} {m},kernel,{gpu},1,cuBLASLt,torch {torch.__version__},{label},gemm_time,"
                   f"{median:.3f},us,gpu,{least:.3f},{longest:.3f},m={m} n={n} k={k}", flush=True)
 

@@ -6,38 +6,13 @@ prints the time in µs of the greatest of all logits in bf16, of a random draw, 
 probabilities sum to p, which sorts the vocabulary, by the size of the vocabulary and rows. It takes half a minute.
 """
 
-import statistics
-
 import torch
+
+from timing import microseconds
 
 VOCABULARIES = (32000, 128256, 151936)
 ROWS = (1, 4, 8, 16, 32, 64, 128, 256)
-MEASUREMENTS, MEASUREMENT_MS = 5, 20
 P, TEMPERATURE = 0.9, 0.6
-
-
-def microseconds(choose):
-    """The median, least and longest time, in a CUDA graph."""
-    choose()
-    choose()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        choose()
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-
-    def ms(repeats):
-        begin.record()
-        for _ in range(repeats):
-            graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        return begin.elapsed_time(end) / repeats
-
-    ms(1)
-    repeats = max(1, int(MEASUREMENT_MS / ms(1)))
-    times = [ms(repeats) * 1e3 for _ in range(MEASUREMENTS)]
-    return statistics.median(times), min(times), max(times)
 
 
 def draw(logits):
