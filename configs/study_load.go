@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -98,6 +99,7 @@ func (s *Study) complete() {
 	if s.Engine == "" {
 		s.Engine = defaultEngine
 	}
+	s.completeArrivals()
 	q := &s.Search
 	if !s.origins.given("search.topology") {
 		q.Topology = []string{Colocated, Disaggregated}
@@ -122,6 +124,25 @@ func (s *Study) complete() {
 	if q.MaxNumBatchedTokens == nil && engine.Has("max_num_batched_tokens") {
 		q.MaxNumBatchedTokens = []int{8192, 16384, 2048}
 	}
+}
+
+// completeArrivals adds Poisson arrivals, at the rate that is asked for, to a workload of which only lengths are said.
+// It writes them into Set, where results show them.
+func (s *Study) completeArrivals() {
+	says := func(keys ...string) bool {
+		return slices.ContainsFunc(s.Set, func(set string) bool {
+			return slices.ContainsFunc(keys, func(key string) bool {
+				rest, ok := strings.CutPrefix(set, "workload."+key)
+				return ok && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "."))
+			})
+		})
+	}
+	rate := cmp.Or(s.Rate.At, s.Rate.Min)
+	if s.Trace != "" || rate <= 0 || !says("prompt_tokens", "output_tokens", "lengths") ||
+		says("arrivals", "trace", "closed_loop", "classes") {
+		return
+	}
+	s.Set = append(s.Set, "workload.arrivals.process=poisson", fmt.Sprintf("workload.arrivals.rate=%g", rate))
 }
 
 // defaultEngine serves a model of which nobody says how.

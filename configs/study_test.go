@@ -3,6 +3,7 @@ package configs
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,6 +177,27 @@ func refusedStudy(t *testing.T, text, want string) {
 	_, err := LoadStudy("s.yaml", nil)
 	require.Error(t, err)
 	assert.True(t, strings.HasPrefix(err.Error(), want), "got  %s\nwant %s", err, want)
+}
+
+// TestRequestsOfWhichOnlyLengthsAreSaidComeByPoisson, at the asked rate, and a study says so; whatever else says when
+// they come stands.
+func TestRequestsOfWhichOnlyLengthsAreSaidComeByPoisson(t *testing.T) {
+	given := []Setting{{Key: "model", Value: "llama-3.1-8b"}, {Key: "search.gpu", Value: "[l4]"},
+		{Key: "rate.at", Value: "3"}}
+	lengths := []string{"workload.prompt_tokens={distribution: fixed, mean: 100}",
+		"workload.output_tokens={distribution: fixed, mean: 10}"}
+	s, err := LoadStudyUnder(given, "", lengths)
+	require.NoError(t, err)
+	assert.Equal(t, append(lengths, "workload.arrivals.process=poisson", "workload.arrivals.rate=3"), s.Set)
+	base, err := s.Base(nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 3.0, base.Workload.Arrivals.Rate)
+	for _, when := range []string{"workload.arrivals={process: constant, rate: 2}", "workload.closed_loop.concurrency=4"} {
+		said := append(slices.Clone(lengths), when)
+		s, err := LoadStudyUnder(given, "", said)
+		require.NoError(t, err)
+		assert.Equal(t, said, s.Set)
+	}
 }
 
 func TestBadStudiesWithoutAScenarioAreRefused(t *testing.T) {

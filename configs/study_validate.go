@@ -66,7 +66,8 @@ func (s *Study) checkSubject(c *checker) {
 		c.fail("search.gpu", "missing; expected catalog names of GPUs, such as [h200-sxm, b200-sxm]")
 	}
 	if s.Trace == "" && !slices.ContainsFunc(s.Set, func(set string) bool { return strings.HasPrefix(set, "workload.") }) {
-		c.fail("trace", "missing; expected a file of recorded requests, or set: [workload.…] that says arrivals and lengths")
+		c.fail("trace", "missing; expected a file of recorded requests, or lengths by workload.prompt_tokens and "+
+			"workload.output_tokens in set, such as 'workload.prompt_tokens={distribution: lognormal, mean: 1000, cv: 1}'")
 	}
 }
 

@@ -32,16 +32,13 @@ type sizeFlags struct {
 	shard     string // only to be refused
 }
 
-func newSize(out, errOut io.Writer) *cobra.Command {
-	var f sizeFlags
-	c := &cobra.Command{
-		Use:   "size [STUDY]",
-		Short: "Search the deployment that serves a load best",
-		Long: `Search GPUs, how the GPUs of a replica share the model (tensor and pipeline parallelism, attention-DP and experts),
+// sizeLong is what --help says of the search.
+const sizeLong = `Search GPUs, how the GPUs of a replica share the model (tensor and pipeline parallelism, attention-DP and experts),
 replicas, the split into prefill and decode pools, and batch limits for the cheapest deployment that sustains a rate, or
 the one that sustains most within a budget. It sustains a rate if every rule of the SLO holds. STUDY is a built-in name
 (decodesim list studies) or a path to a YAML file; decodesim show size-70b-64gpu prints one to copy. Without a study, flags
-say all there is to say, and what they leave out is searched; beside one, they stand above it.
+say all there is to say, and what they leave out is searched; beside one, they stand above it. In place of --trace,
+--set can say the lengths of requests; they then arrive by a Poisson process, unless --set says otherwise.
 
 Every answer is simulated. All deployments meet the same requests, at the same rates, one half of a percent above the
 other. Short runs find roughly what each sustains, longer ones go on with those ahead, and the last few are run under several
@@ -53,9 +50,19 @@ would ever wait: no deployment sustains more, and those that could not win even 
 other machines, which may come, go, be killed or suspended: the answer is the same to the byte.
 
 A file with fleet: [STUDY, ...] and a budget is of several models that share it: the deployments that sustain the rate of
-each and cost least together. A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
+each and cost least together. A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`
+
+func newSize(out, errOut io.Writer) *cobra.Command {
+	var f sizeFlags
+	c := &cobra.Command{
+		Use:   "size [STUDY]",
+		Short: "Search the deployment that serves a load best",
+		Long:  sizeLong,
 		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x " +
 			"--trace conv.csv.gz --rate 40 --slo 'ttft p95<=1s, itl p95<=50ms'\n" +
+			"  decodesim size --model llama-3.1-8b --gpu l40s --rate 5 --slo 'ttft p95<=1s, tpot p95<=50ms' " +
+			"--set 'workload.prompt_tokens={distribution: lognormal, mean: 1000, cv: 1}' " +
+			"--set 'workload.output_tokens={distribution: lognormal, mean: 250, cv: 1}'\n" +
 			"  decodesim size size-70b-64gpu\n" +
 			"  decodesim size size-70b-64gpu --set budget.gpus=16 --set slo.tpot_ms=25 --out sized\n" +
 			"  decodesim size size-70b-64gpu --set rate.min=null --set rate.max=null --set rate.at=40 --json\n" +

@@ -50,6 +50,11 @@ func TestOneLineIsEnough(t *testing.T) {
 	assert.Equal(t, first.Rows, again.Rows)
 	assert.Equal(t, first.Best, again.Best)
 
+	status, exported, errOut := try("export", "out/best.yaml")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Equal(t, strings.TrimSpace(exported), strings.Join(first.Commands, "\n"), "a server is started one way")
+	assert.Contains(t, exported, "--max-model-len ", "which the engine would refuse to work out where memory is short")
+
 	status, replayed, errOut := try("run", "out/best.yaml", "--json")
 	require.Equal(t, exitOK, status, errOut)
 	var summary struct {

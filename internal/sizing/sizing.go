@@ -68,6 +68,7 @@ type Sizing struct {
 
 // Replay is what users of the best deployment feel under all of its workload, from the first request to the last.
 type Replay struct {
+	Arrived  int64             `json:"arrived"`
 	Requests int64             `json:"requests"` // completed
 	RatePerS float64           `json:"rate_per_s"`
 	SLO      []metrics.Verdict `json:"slo"`
@@ -291,20 +292,22 @@ func (z *sizer) check(best *configs.Scenario) error {
 		replayed.Energy = configs.DefaultEnergy()
 	}
 	var summary *metrics.Summary
+	resolved := best // its servers are started with the limits that follow from their memory
 	err := load.Replayed(z.ctx, replayed, z.options.Version, func(b *build.Built, r *run.Result) {
-		summary = r.Summary
+		summary, resolved = r.Summary, b.Scenario
 		z.out.show(b, r)
 	})
 	if err != nil {
 		return err
 	}
-	r := &Replay{Requests: summary.Requests.Completed, RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules,
+	r := &Replay{Arrived: summary.Requests.Arrived, Requests: summary.Requests.Completed,
+		RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules,
 		Cost: summary.Cost, Energy: summary.Energy, Gaps: summary.Gaps}
 	if rule := z.slo.shareRule(); rule != nil && summary.SLO != nil {
 		r.SLO = slices.Concat([]metrics.Verdict{rule.Judge(summary.SLO.Attainment)}, r.SLO)
 	}
 	z.out.Replay = r
-	z.out.Commands, err = commands.Lines(best)
+	z.out.Commands, err = commands.Lines(resolved)
 	if err != nil {
 		z.out.Notes = append(z.out.Notes, "no command line: "+err.Error())
 	}

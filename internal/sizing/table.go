@@ -25,7 +25,7 @@ func rowTables(t *text.Page, s *Sizing) {
 	notes := footnotes(slices.Concat(leaders, printed))
 	if len(leaders) > 0 {
 		t.Line(fmt.Sprintf("the cheapest on each kind of GPU, at %s %s", text.Short(s.AtPerS), s.unit()))
-		t.Table(leaderRows(leaders, notes))
+		t.Table(leaderRows(s, leaders, notes))
 		t.Blank()
 		moreLines(t, s, leaders[0])
 		t.Blank()
@@ -84,11 +84,16 @@ func marks(warnings, notes []string) string {
 	return strings.Join(numbers, "")
 }
 
-// leaderRows are a table of the cheapest deployments by kind of GPU.
-func leaderRows(leaders []*Row, notes []string) [][]string {
+// leaderRows are a table of the cheapest deployments by kind of GPU. Their margins are those of the first seed, which
+// the table says where the answer above it has a mean over several.
+func leaderRows(s *Sizing, leaders []*Row, notes []string) [][]string {
+	margin := "margin"
+	if len(s.Seeds) > 1 {
+		margin = fmt.Sprintf("margin, seed %d", s.Seeds[0])
+	}
 	rules := rulesOf(leaders)
 	head := slices.Concat([]string{"", "seqs", "tokens", "GPUs", "per hour", "$/M tokens", "J/token"}, rules)
-	rows := [][]string{append(head, "margin", "at 2 ×", "at 3 ×", "warnings")}
+	rows := [][]string{append(head, margin, "at 2 ×", "at 3 ×", "warnings")}
 	for _, r := range leaders {
 		cells := slices.Concat([]string{r.short()}, r.limits(), r.costs(), r.values(rules))
 		cells = append(cells, text.SignedPercent(100*float64(r.Margin)))
@@ -283,6 +288,11 @@ func replayWords(s *Sizing) string {
 		}
 		values = append(values, fmt.Sprintf("%s %s with %s", v.Rule, is, report.RuleValue(v)))
 	}
-	return fmt.Sprintf("Replayed before this was printed, all %s requests at %s requests/s: %s.", text.Count(r.Requests),
+	requests := "all " + text.Counted(r.Arrived, "request")
+	if r.Requests < r.Arrived {
+		requests = fmt.Sprintf("%s, %s of which did not complete,", text.Counted(r.Arrived, "request"),
+			text.Count(r.Arrived-r.Requests))
+	}
+	return fmt.Sprintf("Replayed before this was printed, %s at %s requests/s: %s.", requests,
 		text.Significant(r.RatePerS), strings.Join(values, ", "))
 }
