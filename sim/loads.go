@@ -156,12 +156,12 @@ func (w *Work) BlocksToJoin(r *Request, filler, room int32) int64 {
 // its prompt again, and so many wrong drafts beside it; or, if it has emitted a token, the next one and its drafts.
 func (w *Work) Join(r *Request, filler, room int32) int32 {
 	in, slot := w.in, r.slot
+	w.Find(r)
 	in.unload(slot)
 	in.enter(slot)
 	r.Resumed = w.now
 	if r.Pending() == 0 {
 		r.Computed--
-		in.cache.Publish(slot, r.prompt(), r.Computed)
 		r.state = prefilling
 		in.batch.prefill = append(in.batch.prefill, slot)
 		w.Chunk(r, 1)
@@ -170,7 +170,6 @@ func (w *Work) Join(r *Request, filler, room int32) int32 {
 		}
 		return 1 + filler
 	}
-	in.cache.Publish(slot, r.prompt(), r.Computed)
 	r.state, r.delay = decoding, Transferred
 	in.join(slot)
 	in.batch.overdue = true
@@ -318,10 +317,13 @@ func (in *Instance) LoadedNext(i int) *Request {
 	return &in.requests.at[in.transfers.transferred[i]]
 }
 
-// Find lets others reuse what has been loaded of r, which LoadedNext returned.
+// Find lets others reuse what has been loaded of r, which Loaded or LoadedNext returned: the engine looks at r, and
+// whether r can join makes no difference.
 func (w *Work) Find(r *Request) {
-	w.in.cache.Publish(r.slot, r.prompt(), r.Computed)
-	r.named = true
+	if !r.named {
+		w.in.cache.Publish(r.slot, r.prompt(), r.Computed)
+		r.named = true
+	}
 }
 
 // Reserved is what SGLang's decode side leaves free when it allocates blocks for a cache that is to come

@@ -41,6 +41,15 @@ func (n *naive) loadedFirst(in *naiveInstance) *naiveMove {
 // pendsLast reports whether the last token of the prompt of a request that has been loaded is computed again.
 func (m *naiveMove) pendsLast() bool { return m.computed == m.r.Prompt+m.r.Emitted }
 
+// find lets others find what has been loaded, the last block of the prompt too.
+func (m *naiveMove) find(in *naiveInstance) {
+	if in.pool != nil {
+		m.r.pages = m.pages
+		in.pool.cache(m.r, m.computed)
+		m.r.pages = nil
+	}
+}
+
 // growsBy returns the blocks that a request which has been loaded takes to join.
 func (n *naive) growsBy(in *naiveInstance, m *naiveMove, p *schedulers.Continuous, room int32, alike bool) int64 {
 	q := *m.r
@@ -63,6 +72,7 @@ func (n *naive) joinLoaded(in *naiveInstance, p *schedulers.Continuous, budget i
 		if m == nil {
 			return budget, true
 		}
+		m.find(in)
 		room, filler := budget-p.DraftSlots, int32(0)
 		if m.pendsLast() {
 			filler = n.fillerOf(in, p, m.computed-1, m.computed, alike)
@@ -166,11 +176,7 @@ func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoa
 		if next.full(p) {
 			return naiveLoading{}
 		}
-		if in.pool != nil {
-			m.r.pages = m.pages
-			in.pool.cache(m.r, m.computed)
-			m.r.pages = nil
-		}
+		m.find(in)
 		n.nextTakes(in, &next, n.growsBy(in, m, p, 1, false))
 		next.running++
 		next.budget -= 1 + p.DraftSlots

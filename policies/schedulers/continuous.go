@@ -124,6 +124,7 @@ func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32, alike boo
 		if r == nil {
 			break
 		}
+		w.Find(r)
 		fill, room := int32(0), budget-p.DraftSlots
 		if alike && r.Pending() == 0 && (in.Decoding() > 0 || r.Computed > 1) {
 			fill = p.filler(w, r.Computed-1)
