@@ -27,6 +27,7 @@ type runningBatch struct {
 	byClass     []int32  // members of the decode set by class; nil: there is one class
 	emittedAt   Time     // end of the latest step in which the decode set emitted
 	overdue     bool     // some members of the decode set emitted their latest token before that
+	leftOut     bool     // some that decode may have missed the latest step, see LeaveOut
 	counts
 }
 
@@ -36,7 +37,7 @@ func (b *runningBatch) clear() {
 	b.prefill, b.traced = b.prefill[:0], b.traced[:0]
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
 	b.read, b.deferred = b.read[:0], b.deferred[:0]
-	b.padded, b.overdue = 0, false
+	b.padded, b.overdue, b.leftOut = 0, false, false
 	b.placed = [2]int64{}
 	clear(b.byClass)
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
@@ -268,6 +269,7 @@ func (in *Instance) exit(slot int32) {
 		in.batch.read = without(in.batch.read, slot)
 	}
 	r := &in.requests.at[slot]
+	r.leftOut = false
 	in.commitBlocks(r, -1)
 	if in.adapters != nil {
 		in.adapters.exit(r.Adapter, in.cluster.now)

@@ -195,7 +195,7 @@ func (in *Instance) withNext(r *Request, n int32) int32 {
 		_, emitted := in.batch.progress(r)
 		known = r.Prompt + emitted
 	}
-	if in.pool.BatchQueue > 1 && r.state != prefilling {
+	if in.pool.BatchQueue > 1 && r.state != prefilling && !in.batch.hasRejoined(r) {
 		known -= 1 + r.burst
 	}
 	return min(n, known-in.pool.Drafter.Ahead)

@@ -129,16 +129,17 @@ func (w *Work) named(r *Request) int32 {
 		return 0
 	case r.state == prefilling:
 		return r.chunk
-	case in.pool.BatchQueue > 1 && in.batch.isNew(r):
+	case in.pool.BatchQueue > 1 && in.batch.isNew(r) && !in.batch.hasRejoined(r):
 		return 0
 	}
 	return 1
 }
 
-// LeaveOut has r, whose turn it is, miss the step. If it decodes, it takes its next token as it would the last of a
-// prompt, unless it drafts: then it joins those that decode again.
+// LeaveOut has r, whose turn it is, miss the step. If it decodes, it joins those that decode again in the next one. It
+// takes CountPauses.
 func (w *Work) LeaveOut(r *Request) {
 	in, slot := w.in, r.slot
+	in.batch.must(CountPauses)
 	if r.state == finishedRow { // no token of it is computed in vain
 		in.leave(slot)
 		r.state = ended
@@ -154,5 +155,24 @@ func (w *Work) LeaveOut(r *Request) {
 	r.state, r.leftOut = prefilling, true
 	r.blocks = int32(in.allocated(r))
 	in.batch.insertPrefill(slot)
-	in.drafting.leftOut = in.drafting.speculation != nil
+	in.batch.leftOut = true
 }
+
+// rejoin has the requests that missed the latest step decode again.
+func (in *Instance) rejoin() {
+	b := &in.batch
+	for i := len(b.prefill) - 1; i >= 0; i-- {
+		slot := b.prefill[i]
+		r := &in.requests.at[slot]
+		if !r.leftOut {
+			continue
+		}
+		b.removePrefill(slot)
+		in.join(slot)
+		r.leftOut, b.overdue = true, true
+	}
+	b.leftOut = false
+}
+
+// hasRejoined reports whether r, which decodes, missed the latest step, so that its engine knows all of its tokens.
+func (b *runningBatch) hasRejoined(r *Request) bool { return r.leftOut && b.isNew(r) }

@@ -118,9 +118,6 @@ func (in *Instance) prepare() {
 		in.batch.asked |= CountPauses // for requests that join without a prompt
 	}
 	in.drafting.speculation = p.Speculation
-	if p.Speculation != nil {
-		in.batch.asked |= CountPauses // for requests that miss a step
-	}
 }
 
 // reset makes in, which has no request left, an engine that has just started.
@@ -156,7 +153,7 @@ func (in *Instance) resetBatch() {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}
 	in.freed = in.freed[:0]
-	in.drafting.sum, in.drafting.leftOut = 0, false
+	in.drafting.sum = 0
 	in.step.n, in.step.decodes = 0, 0
 	in.PolicyState = [5]int64{}
 }

@@ -137,7 +137,8 @@ func (n *naive) empties(in *naiveInstance) {
 		n.lost += in.store.lost
 	}
 	in.woken, in.load = false, 0
-	in.running, in.waiting, in.swapped = nil, nil, nil
+	in.running, in.waiting = nil, nil
+	in.swapped, in.deferred = nil, nil
 	in.queue, in.stageFree = nil, nil
 	in.inbound, in.transferring = nil, nil
 	in.arrived, in.pending, in.fetching = nil, nil, nil

@@ -15,6 +15,7 @@ type naiveLoading struct {
 	resumes int   // requests that have been preempted, and that the next step admits
 	lacking int64 // blocks that prompts under way lack behind it
 	ahead   bool  // it is said of the next step
+	running int   // requests that run in that one, those among them that have been loaded or preempted
 }
 
 // sortLoaded sorts what has been loaded: by the order in which loads began, or by that of the queue.
@@ -131,7 +132,7 @@ func (n *naive) mayLoad(in *naiveInstance, r *naiveRequest, need, found int64) b
 		return false
 	}
 	p, room := in.loading.policy, in.free-in.loading.next
-	if in.runs() > 0 {
+	if max(in.runs(), in.loading.running) > 0 {
 		room -= p.WatermarkBlocks
 	}
 	if p.SchedulerReserveFullISL && n.needs(r.Prompt+r.Emitted)-found > room {
@@ -169,8 +170,9 @@ func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoa
 	if len(in.inbound) == 0 {
 		return naiveLoading{}
 	}
-	next := naiveNext{budget: p.MaxNumBatchedTokens, running: in.runs()}
+	next := naiveNext{budget: p.MaxNumBatchedTokens}
 	next.allowed, next.ahead, next.policy = true, true, p
+	next.running = in.runs()
 	n.runNext(in, &next)
 	for _, m := range in.arrived {
 		if next.full(p) {
@@ -191,9 +193,8 @@ func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoa
 // naiveNext is what the next step comes to.
 type naiveNext struct {
 	naiveLoading
-	budget  int32
-	running int
-	chunks  int
+	budget int32
+	chunks int
 }
 
 func (x *naiveNext) full(p *schedulers.Continuous) bool {

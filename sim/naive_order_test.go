@@ -77,7 +77,7 @@ func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest
 // known returns how many tokens of r its engine knows.
 func (n *naive) known(r *naiveRequest) int32 {
 	known := r.Prompt + r.Emitted
-	if n.queues() && (r.decoding || r.missed) {
+	if n.queues() && (r.decoding && !r.leftOut || r.missed) {
 		known -= max(1, r.latest)
 	}
 	return known

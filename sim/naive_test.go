@@ -46,8 +46,8 @@ type naiveRequest struct {
 	had       bool  // it had tokens in the step before
 	latest    int32 // tokens that it decoded in the step before
 	filler    int32 // wrong drafts beside its last chunk
-	missed    bool  // it decodes with drafts, and missed the latest step
-	leftOut   bool  // it decodes, and missed the latest step
+	missed    bool  // it decodes, and misses the step under way
+	leftOut   bool  // it decodes, and has missed all steps since its latest token
 	hoped     int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
 	prefill   int32 // of the tokens computed, those that were not decoded
 	pad       int32 // tokens by which a static batch makes its prompt longer
@@ -290,7 +290,7 @@ func (n *naive) commitRank(in *naiveInstance) {
 		if r.decoding {
 			tokens = n.verify(r)
 			r.Computed += tokens
-			r.latest = tokens
+			r.latest, r.leftOut = tokens, false
 			r.hoped = n.hopes(r.want - tokens)
 		} else if r.Pending() <= r.want {
 			r.Computed += r.want

@@ -85,8 +85,7 @@ func (n *naive) emits(in *naiveInstance, r *naiveRequest) bool {
 	return !(n.queues() && r.removed && (r.stopped || n.atLimit(r)))
 }
 
-// leaveOut has r, which has tokens to compute, miss the step. If it decodes, it takes its next token as it would the
-// last of a prompt, or drafts again.
+// leaveOut has r, which has tokens to compute, miss the step. If it decodes, it does so again in the next one.
 func (n *naive) leaveOut(r *naiveRequest) {
 	if !r.decoding {
 		return
@@ -96,9 +95,9 @@ func (n *naive) leaveOut(r *naiveRequest) {
 		r.stopped = true
 		return
 	}
-	r.decoding, r.hoped, r.leftOut = false, 0, true
+	r.decoding, r.missed, r.leftOut = false, true, true
+	r.hoped, r.latest = 0, 0
 	if n.speculation != nil {
-		r.missed, r.latest = true, 0
 		n.cover["drafts left out"]++
 	}
 	if r.cause == "" {
@@ -113,7 +112,7 @@ func (n *naive) named(r *naiveRequest) int32 {
 	switch {
 	case !r.decoding:
 		return r.want
-	case n.queues() && r.latest == 0:
+	case n.queues() && r.latest == 0 && !r.leftOut:
 		return 0
 	}
 	return 1

@@ -130,7 +130,7 @@ func (in *Instance) composeLane(now Time) *Instance {
 }
 
 // adopt takes the prompts of which other microbatches have a chunk, and not the last, into the batch of in: the next
-// chunk is the business of the next step. So are the drafts of a request that has missed a step.
+// chunk is the business of the next step. So is the token of a request that has missed a step.
 func (in *Instance) adopt() {
 	for _, other := range in.line.lanes {
 		for i := 0; other != in && i < len(other.batch.prefill); {
@@ -151,7 +151,7 @@ func (in *Instance) adopt() {
 			in.batch.insert(slot)
 			r.lane = in.lane
 			in.batch.insertPrefill(slot)
-			in.drafting.leftOut = in.drafting.leftOut || r.leftOut && in.drafting.speculation != nil
+			in.batch.leftOut = in.batch.leftOut || r.leftOut
 		}
 	}
 }

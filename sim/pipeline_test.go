@@ -125,3 +125,20 @@ func TestWhatMissesAMicrobatchDraftsInTheNext(t *testing.T) {
 	compare(t, "missed", twin, j, run(t, sc.config(j)))
 	require.Positive(t, twin.cover["drafts left out"])
 }
+
+// TestWhatMissesAMicrobatchDecodesOnceInTheNext: a request that makes room for itself has those behind it miss the
+// microbatch. The next one takes them in at once, where each gets its token, which is counted once.
+func TestWhatMissesAMicrobatchDecodesOnceInTheNext(t *testing.T) {
+	sc := scenario{size: 1, blocks: 6, blockSize: 1, maxLen: 6, stages: []int32{1, 1}, model: ticks(sim.Second),
+		order: schedulers.Priority{}, policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64,
+			Victim: schedulers.LastInOrder, StopsAtSelf: true}}
+	for i := range int32(3) {
+		sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1, Output: 3, Priority: int8(2 - i), Traced: true})
+	}
+	sc.requests[2].Arrival = sim.Time(sim.Second / 2)
+	twin, j := runNaive(sc), newJournal()
+	cl := run(t, sc.config(j))
+	compare(t, "missed", twin, j, cl)
+	require.Positive(t, twin.cover["tokens left out"])
+	require.Equal(t, int64(3*(3-1)), j.ITL.N(), "gaps")
+}

@@ -74,7 +74,7 @@ type Counts uint8
 
 // What a Scheduler may ask for.
 const (
-	CountPauses    Counts = 1 << iota // decodes that are paused: for Work.PauseDecodes and Work.SwapIn
+	CountPauses    Counts = 1 << iota // decodes that are paused: for Work.PauseDecodes, LeaveOut and SwapIn
 	CountRemaining                    // tokens that may still be emitted: for Instance.RemainingTokens
 	CountCommitted                    // blocks that may still be allocated: for Work.CommittedBlocks
 )

@@ -79,7 +79,6 @@ type drafting struct {
 	tokens      int32        // that a sequence drafts in the step being composed
 	sum         int64        // Σ over the decodes
 	drafts      []Draft      // of the step under way
-	leftOut     bool         // some request that drafts may have missed the latest step
 }
 
 // planDrafts fixes how much the step to come drafts and returns the blocks that it needs beyond those allocated.
@@ -103,23 +102,6 @@ func (in *Instance) draftsOf(r *Request) int32 {
 		most = in.pool.MaxModelLen - 2 - r.Computed - r.rejected
 	}
 	return max(0, min(in.drafting.tokens, most)-r.cut)
-}
-
-// rejoin has the requests that missed the latest step draft again.
-func (in *Instance) rejoin() {
-	b := &in.batch
-	for i := len(b.prefill) - 1; i >= 0; i-- {
-		slot := b.prefill[i]
-		r := &in.requests.at[slot]
-		if !r.leftOut {
-			continue
-		}
-		b.removePrefill(slot)
-		r.leftOut = false
-		in.join(slot)
-		b.overdue = true
-	}
-	in.drafting.leftOut = false
 }
 
 // drafted returns the blocks that r has when the step to come drafts.

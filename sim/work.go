@@ -32,7 +32,7 @@ func (w *Work) reset(now Time) {
 	w.allocated, w.settled = false, 0
 	w.match, w.passesOver, w.loads = kv.Match{}, false, loadRules{}
 	w.growing = false
-	if w.in.drafting.leftOut {
+	if w.in.batch.leftOut {
 		w.in.rejoin()
 	}
 	if in := w.in; in.drafting.speculation == nil {

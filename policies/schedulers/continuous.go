@@ -74,9 +74,9 @@ func (p *Continuous) Validate() error {
 // Counts implements sim.Counter.
 func (p *Continuous) Counts() sim.Counts {
 	if p.NoEvict {
-		return sim.CountCommitted
+		return sim.CountPauses | sim.CountCommitted
 	}
-	return 0
+	return sim.CountPauses
 }
 
 // Schedule implements sim.Scheduler.

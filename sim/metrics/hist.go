@@ -105,9 +105,9 @@ func (h *Hist) addRun(g *sim.Segment, n int, w uint64, i, end int) {
 	}
 }
 
-// grow makes room for bucket i and half an octave beyond.
+// grow makes room for the half octave of bucket i, so that equal samples make equal histograms whatever their order.
 func (h *Hist) grow(i int) {
-	count := make([]uint64, i+1<<(subBits-1))
+	count := make([]uint64, (i>>(subBits-1)+1)<<(subBits-1))
 	copy(count, h.count)
 	h.count = count
 }
