@@ -119,6 +119,21 @@ func TestAStepIsThatOfExplain(t *testing.T) {
 	assert.JSONEq(t, string(want), string(got.Explanation))
 }
 
+// TestTheFirstSentenceSaysWhoseBatchItIs: a full one is not the batch under the load, which stands beside the latencies.
+func TestTheFirstSentenceSaysWhoseBatchItIs(t *testing.T) {
+	s := explored(t, "chat-8b")
+	for query, want := range map[string]string{
+		"":                  "A step of a full batch, 361 sequences with 1,260 tokens each, takes ",
+		"batch=64":          "A step of 64 sequences with 1,260 tokens each takes ",
+		"batch=1&context=1": "A step of 1 sequence with 1 token each takes ",
+	} {
+		var x stepX
+		require.Equal(t, 200, get(t, s, "/step?"+query, &x), query)
+		assert.Equal(t, want+text.Duration(x.Explanation.StepS)+", "+text.Significant(x.Explanation.StepS/
+			x.Explanation.BoundS)+" × its bound of "+text.Duration(x.Explanation.BoundS)+", which reading memory sets.", x.Answer)
+	}
+}
+
 // TestDraftsAreOfTheStepToo: what the plots leave out is said beside them, and what it makes of the step.
 func TestDraftsAreOfTheStepToo(t *testing.T) {
 	s := explored(t, "chat-8b")
@@ -169,7 +184,12 @@ func TestARunSaysWhatItsNumbersAreWorth(t *testing.T) {
 	} {
 		var x runX
 		require.Equal(t, 200, get(t, s, "/run?"+query, &x), query)
-		facts := x.Facts[5:]
+		batch := "none"
+		if mean := x.Summary.Pools[len(x.Summary.Pools)-1].BatchMean; mean > 0 {
+			batch = text.Significant(mean)
+		}
+		assert.Equal(t, factX{"Batch", batch, "sequences that decode in a step, on average"}, x.Facts[5], query)
+		facts := x.Facts[6:]
 		require.Len(t, facts, len(want)+1, query)
 		for i, w := range want {
 			assert.Equal(t, w.Name, facts[i].Name, query)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/decodesim/decodesim/configs"
@@ -85,6 +86,7 @@ func answerOf(r *run.Result, took time.Duration) *runX {
 	x.Facts = append(quantiles(gaps, &s.Latency.ITLChunk), quantiles("TTFT", &s.Latency.TTFT)...)
 	x.Facts = append(x.Facts, factX{"Output", text.Significant(s.Throughput.OutputTokensPerS) + " tokens/s",
 		"of all replicas"})
+	x.Facts = append(x.Facts, batch(s.Pools))
 	x.Facts = append(x.Facts, verdicts("SLO", &s.Requests, &s.Latency, s.SLO, s.Rules)...)
 	for i := range s.Classes {
 		if c := &s.Classes[i]; s.SLO == nil && len(s.Rules) == 0 {
@@ -98,6 +100,16 @@ func answerOf(r *run.Result, took time.Duration) *runX {
 		text.Count(s.Requests.Arrived), text.Duration(took.Seconds()), gaps, x.Facts[0].Value, x.Facts[1].Value,
 		x.Facts[2].Value, x.Facts[3].Value)
 	return x
+}
+
+// batch is what a step holds under the load, beside the step above it that holds all that fit.
+func batch(pools []metrics.PoolResult) factX {
+	p := &pools[slices.IndexFunc(pools, func(p metrics.PoolResult) bool { return p.Role != "prefill" })]
+	mean := "none"
+	if p.BatchMean > 0 {
+		mean = text.Significant(p.BatchMean)
+	}
+	return factX{"Batch", mean, "sequences that decode in a step, on average"}
 }
 
 // verdicts says what became of an SLO: the share of the requests that keep its limits, and each of its rules.

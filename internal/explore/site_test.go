@@ -183,6 +183,45 @@ func TestAWorkerThatFailsIsBegunAnew(t *testing.T) {
 	assert.Empty(t, b.Errors)
 }
 
+// TestAWorkerThatDiesSilentlyIsBegunAnew: a worker that the browser has ended says nothing, neither a message nor an
+// error, to a question that comes later. After 20 s, which pass in 0.3 here, that is an answer, and the next question
+// has a worker of its own.
+func TestAWorkerThatDiesSilentlyIsBegunAnew(t *testing.T) {
+	b := opened(t, "?requests=200", 1280)
+	b.Wait(simulated)
+	b.Evaluate(`(() => {
+		const set = window.setTimeout, post = Worker.prototype.postMessage;
+		window.dies = "";
+		window.killed = 0;
+		window.setTimeout = (f, ms) => set(f, ms === 20000 ? 300 : ms);
+		Worker.prototype.postMessage = function (m) {
+			if (m.path && m.path === window.dies) {
+				window.dies = "";
+				window.killed++;
+				this.terminate();
+			}
+			post.call(this, m);
+		};
+	})()`)
+	b.Evaluate(`document.getElementById("control-rate").focus()`)
+	for i, c := range []struct{ path, says, fact string }{
+		{"step", `document.getElementById("answer").textContent ===
+			"No answer: the simulator took longer than 20 s; move a control to ask again."`, "step-facts"},
+		{"run", `document.getElementById("error-requests").textContent ===
+			"the run took longer than 20 s; expected fewer or shorter requests"`, "run-facts"},
+	} {
+		b.Evaluate(`window.dies = "` + c.path + `"`)
+		b.Press("ArrowRight")
+		b.Wait(c.says)
+		assert.EqualValues(t, i+1, b.Evaluate(`window.killed`))
+		assert.Empty(t, b.Evaluate(`document.getElementById("`+c.fact+`").textContent`), c.path)
+		b.Press("ArrowRight")
+		b.Wait(simulated + ` && !(` + c.says + `)`)
+		assert.NotEmpty(t, b.Evaluate(`document.getElementById("`+c.fact+`").textContent`), c.path)
+	}
+	assert.Empty(t, b.Errors)
+}
+
 // TestTheSiteOnAPhone has what the page of the server has: no plot is empty, nothing is wider than it, and what cannot
 // be is said at its control.
 func TestTheSiteOnAPhone(t *testing.T) {

@@ -80,7 +80,8 @@ func (x *stepX) explain(ctx context.Context, s *state) error {
 	}
 	x.Explanation, x.YAML = e, string(yaml)
 	x.Roofline, x.Batches = rooflineOf(explain.RooflineOf(step, e), e.Batch), batchesOf(e)
-	x.answer(e)
+	_, given := s.values["batch"]
+	x.answer(e, given)
 	if !e.Fits {
 		x.Error = &refusal{"batch", fmt.Sprintf("%s sequences of %s tokens do not fit: the cache holds %s",
 			text.Count(e.Batch), text.Count(e.Context), text.Count(e.Memory.Sequences))}
@@ -88,15 +89,18 @@ func (x *stepX) explain(ctx context.Context, s *state) error {
 	return nil
 }
 
-// answer says what binds the step.
-func (x *stepX) answer(e *explain.Explanation) {
+// answer says what binds the step. The batch of a state that gives none is a full one, which is not that of the load.
+func (x *stepX) answer(e *explain.Explanation, given bool) {
 	limit := "reading memory"
 	if e.Limit == "compute" {
 		limit = "arithmetic"
 	}
-	x.Answer = fmt.Sprintf("A step of %s sequences with %s tokens each takes %s, %s × its bound of %s, which is %s.",
-		text.Count(e.Batch), text.Count(e.Context), text.Duration(e.StepS), text.Significant(e.StepS/e.BoundS),
-		text.Duration(e.BoundS), limit)
+	of := text.Counted(e.Batch, "sequence") + " with " + text.Counted(e.Context, "token") + " each"
+	if !given {
+		of = "a full batch, " + of + ","
+	}
+	x.Answer = fmt.Sprintf("A step of %s takes %s, %s × its bound of %s, which %s sets.", of,
+		text.Duration(e.StepS), text.Significant(e.StepS/e.BoundS), text.Duration(e.BoundS), limit)
 	x.Facts = []factX{
 		{"Time per token", text.Duration(e.StepS), "of one step"},
 		{"Bound", text.Duration(e.BoundS), limit},
