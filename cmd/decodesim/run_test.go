@@ -302,8 +302,50 @@ func TestARunThatMeasuredNothingMissesNothing(t *testing.T) {
 	assert.NotContains(t, table, "\nheadroom ")
 	_, summary, _ := try(append(unmeasured, "--json")...)
 	assert.NotContains(t, summary, `"headroom": {`)
+	var of struct{ SLO map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(summary), &of))
+	assert.Equal(t, map[string]any{"ttft_s": 0.2, "tpot_s": 0.02, "attainment": nil, "goodput_per_s": nil,
+		"unmeasured": "no request was measured from its arrival to its completion"}, of.SLO)
 	page, err := os.ReadFile("out/report.html")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "No request was measured.")
 	assert.NotContains(t, string(page), "– s")
+}
+
+// TestAClassWithoutRequestsMissesNothing: whether its SLO is met is unknown, and the deployment is judged by the others.
+func TestAClassWithoutRequestsMissesNothing(t *testing.T) {
+	inDir(t, `model: llama-3.1-8b
+pools: [{gpu: h100-sxm}]
+workload:
+  prompt_tokens: {distribution: fixed, mean: 100}
+  output_tokens: {distribution: fixed, mean: 10}
+  classes:
+    - {name: usual, share: 0.9999, slo: {ttft_ms: 300}}
+    - {name: rare, share: 0.0001, slo: ['ttft p95 <= 1s', '90% of requests: ttft <= 1s']}
+  arrivals: {process: poisson, rate: 1}
+  requests: 50
+`)
+	status, table, errOut := try("run", "chat.yaml", "--headroom", "on", "--out", "out")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Regexp(t, `(?m)^headroom +sustains `, table)
+	assert.Regexp(t, `(?m)^rare +0 +0 +– +–$`, table)
+	assert.Regexp(t, `(?m)^rare: ttft p95 <= 1s +– +1 s +– +–$`, table)
+	assert.Regexp(t, `(?m)^rare: 90% of requests: ttft <= 1s +– +90 % +– +–$`, table)
+	_, text, _ := try("run", "chat.yaml", "--json")
+	var s struct {
+		Classes []struct {
+			SLO   map[string]any
+			Rules []map[string]any `json:"slo_rules"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &s))
+	assert.EqualValues(t, 1, s.Classes[0].SLO["attainment"])
+	assert.NotContains(t, s.Classes[0].SLO, "unmeasured")
+	const why = "no request arrived"
+	assert.Equal(t, map[string]any{"ttft_s": 1.0, "attainment": nil, "goodput_per_s": nil, "unmeasured": why},
+		s.Classes[1].SLO)
+	assert.Equal(t, []map[string]any{
+		{"rule": "ttft p95 <= 1s", "value": nil, "limit": 1.0, "unit": "s", "met": nil, "margin": nil, "unmeasured": why},
+		{"rule": "90% of requests: ttft <= 1s", "value": nil, "limit": 0.9, "unit": "share of requests", "met": nil,
+			"margin": nil, "unmeasured": why}}, s.Classes[1].Rules)
 }

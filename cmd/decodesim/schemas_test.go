@@ -117,7 +117,10 @@ func compiledSchema(t *testing.T, file string, schema map[string]any) *jsonschem
 
 // schemaOf returns what the JSON of a Go type is. Fields are added from release to release, so others are allowed.
 func schemaOf(t reflect.Type) map[string]any {
+	written, itself := t.MethodByName("Written")
 	switch own := t.Implements(reflect.TypeFor[json.Marshaler]()); {
+	case itself && own && t.Kind() == reflect.Struct:
+		return schemaOf(written.Type.Out(0))
 	case own && t.Kind() == reflect.Struct:
 		return nullable(t)
 	case own && t.Kind() != reflect.Pointer: // stats.Number: NaN is null

@@ -53,9 +53,14 @@ func ruleLines(c *Comparison) []string {
 	var lines []string
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
+		if len(s.Summary.Rules) > 0 && s.Summary.Rules[0].Unmeasured != "" {
+			lines = append(lines, fmt.Sprintf("%s: whether its SLO is met is unknown: %s.", s.Name,
+				s.Summary.Rules[0].Unmeasured))
+			continue
+		}
 		var broken []string
 		for _, v := range s.Summary.Rules {
-			if !v.Met {
+			if v.Broken() {
 				broken = append(broken, fmt.Sprintf("%q (%s)", v.Rule, report.RuleValue(&v)))
 			}
 		}

@@ -119,7 +119,7 @@ func TestAStepIsThatOfExplain(t *testing.T) {
 	assert.JSONEq(t, string(want), string(got.Explanation))
 }
 
-// TestTheFirstSentenceSaysWhoseBatchItIs: a full one is not the batch under the load, which stands beside the latencies.
+// TestTheFirstSentenceSaysWhoseBatchItIs: a full one is not that of the load, which stands beside the latencies.
 func TestTheFirstSentenceSaysWhoseBatchItIs(t *testing.T) {
 	s := explored(t, "chat-8b")
 	for query, want := range map[string]string{
@@ -130,7 +130,8 @@ func TestTheFirstSentenceSaysWhoseBatchItIs(t *testing.T) {
 		var x stepX
 		require.Equal(t, 200, get(t, s, "/step?"+query, &x), query)
 		assert.Equal(t, want+text.Duration(x.Explanation.StepS)+", "+text.Significant(x.Explanation.StepS/
-			x.Explanation.BoundS)+" × its bound of "+text.Duration(x.Explanation.BoundS)+", which reading memory sets.", x.Answer)
+			x.Explanation.BoundS)+" × its bound of "+text.Duration(x.Explanation.BoundS)+", which reading memory sets.",
+			x.Answer)
 	}
 }
 

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,10 +88,10 @@ func answerOf(r *run.Result, took time.Duration) *runX {
 	x.Facts = append(x.Facts, factX{"Output", text.Significant(s.Throughput.OutputTokensPerS) + " tokens/s",
 		"of all replicas"})
 	x.Facts = append(x.Facts, batch(s.Pools))
-	x.Facts = append(x.Facts, verdicts("SLO", &s.Requests, &s.Latency, s.SLO, s.Rules)...)
+	x.Facts = append(x.Facts, verdicts("SLO", s.SLO, s.Rules)...)
 	for i := range s.Classes {
 		if c := &s.Classes[i]; s.SLO == nil && len(s.Rules) == 0 {
-			x.Facts = append(x.Facts, verdicts("SLO of "+c.Name, &c.Requests, &c.Latency, c.SLO, c.Rules)...)
+			x.Facts = append(x.Facts, verdicts("SLO of "+c.Name, c.SLO, c.Rules)...)
 		}
 	}
 	if s.Cost != nil {
@@ -114,21 +115,24 @@ func batch(pools []metrics.PoolResult) factX {
 
 // verdicts says what became of an SLO: the share of the requests that keep its limits, and each of its rules.
 // A share of no requests is none.
-func verdicts(name string, r *metrics.Requests, l *metrics.Latency, o *metrics.SLO, rules []metrics.Verdict) []factX {
+func verdicts(name string, o *metrics.SLO, rules []metrics.Verdict) []factX {
 	var facts []factX
 	if o != nil {
 		share := "none"
-		if l.E2E.N+r.Rejected+r.Failed > 0 {
+		if o.Unmeasured == "" {
 			share = text.Percent(o.Attainment)
 		}
 		facts = append(facts, factX{name + " met", share, report.Limits(o)})
 	}
 	for i := range rules {
-		v, value := &rules[i], "met"
-		if !v.Met {
+		v, value, note := &rules[i], "met", ""
+		switch {
+		case v.Unmeasured != "":
+			value, note = "none", v.Unmeasured
+		case !v.Met:
 			value = "missed"
 		}
-		facts = append(facts, factX{name, value, v.Rule + ": " + report.RuleValue(v)})
+		facts = append(facts, factX{name, value, v.Rule + ": " + cmp.Or(note, report.RuleValue(v))})
 	}
 	return facts
 }

@@ -188,16 +188,17 @@ func (x *searcher) verdict(b *build.Built, s *metrics.Summary, f *metrics.Full) 
 	return strings.Join(broken, ", ")
 }
 
-// Broken returns the rules of the SLO that a run of b broke, of all requests or else of each class.
+// Broken returns the rules of the SLO that a run of b broke, of all requests or else of each class. A class without
+// requests breaks none.
 func Broken(b *build.Built, s *metrics.Summary) (broken []string) {
 	share := b.AttainmentMin()
 	judge := func(of string, limits metrics.Limits, o *metrics.SLO, rules []metrics.Verdict) {
-		if limits != (metrics.Limits{}) && o != nil && !(o.Attainment >= share-1e-12) {
+		if limits != (metrics.Limits{}) && o != nil && o.Unmeasured == "" && !(o.Attainment >= share-1e-12) {
 			r := limits.Rule(share)
 			broken = append(broken, of+r.String())
 		}
 		for _, v := range rules {
-			if !v.Met {
+			if v.Broken() {
 				broken = append(broken, of+v.Rule)
 			}
 		}

@@ -51,7 +51,10 @@ func rulesTable(verdicts []metrics.Verdict) *page.Table {
 	t.Head[0] = "rule"
 	for i := range t.Rows {
 		mood := page.Good
-		if !verdicts[i].Met {
+		switch {
+		case verdicts[i].Unmeasured != "":
+			mood = page.Plain
+		case !verdicts[i].Met:
 			mood = page.Bad
 		}
 		t.Rows[i].Cells[3].Mood = mood

@@ -12,7 +12,10 @@ func RuleRows(verdicts []metrics.Verdict) [][]string {
 	rows := [][]string{{"SLO", "value", "limit", "met", "margin"}}
 	for _, v := range verdicts {
 		met := "yes"
-		if !v.Met {
+		switch {
+		case v.Unmeasured != "":
+			met = text.Dash
+		case !v.Met:
 			met = "no"
 		}
 		rows = append(rows, append(append([]string{v.Rule}, valueAndLimit(&v)...), met, margin(&v)))
@@ -22,7 +25,7 @@ func RuleRows(verdicts []metrics.Verdict) [][]string {
 
 func valueAndLimit(v *metrics.Verdict) []string {
 	if v.Share {
-		return []string{text.Percent(v.Value), text.Short(100*v.Limit) + " %"}
+		return []string{RuleValue(v), text.Short(100*v.Limit) + " %"}
 	}
 	return []string{RuleValue(v), text.Limit(v.Limit)}
 }

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
 
 // Class is a service class, whose index is sim.Request.Class, and what its users ask for.
 type Class struct {
@@ -89,11 +93,29 @@ func (m *Recorder) slo(durationS float64) *SLO {
 	if m.SLO == (Limits{}) {
 		return nil
 	}
-	return &SLO{
+	o := &SLO{
 		TTFTS: float64(m.SLO.TTFT) / 1e12, TPOTS: float64(m.SLO.TPOT) / 1e12, E2ES: float64(m.SLO.E2E) / 1e12,
 		QueueS:      float64(m.SLO.Queue) / 1e12,
 		TTFOS:       float64(m.SLO.TTFO) / 1e12,
 		Attainment:  ratio(float64(m.Attained), float64(m.Recorded+m.Unserved)),
 		GoodputPerS: ratio(float64(m.Attained), durationS),
+		Unmeasured:  m.unmeasured(),
 	}
+	if o.Unmeasured != "" {
+		o.Attainment, o.GoodputPerS = math.NaN(), math.NaN()
+	}
+	return o
+}
+
+// unmeasured says why there are no requests that limits and rules can be judged by; empty: there are some.
+func (m *Recorder) unmeasured() string {
+	if m.Recorded+m.Unserved > 0 {
+		return ""
+	}
+	for _, n := range m.Outcomes {
+		if n > 0 {
+			return "no request was measured from its arrival to its completion"
+		}
+	}
+	return "no request arrived"
 }

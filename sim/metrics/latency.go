@@ -91,11 +91,11 @@ func (q Quantiles) MarshalJSON() ([]byte, error) {
 }
 
 // orNull returns what JSON has for x: null for what is no number.
-func orNull(x float64) any {
+func orNull(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
 	}
-	return x
+	return &x
 }
 
 // Streamed is what clients see of the requests that were traced token by token, where the constant delay in Latency is

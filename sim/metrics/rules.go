@@ -162,13 +162,17 @@ func (r *Rule) Value(h *Hist, missing int64) float64 {
 
 // Verdict is what became of a rule.
 type Verdict struct {
-	Rule   string
-	Share  bool    // Value and Limit are shares of the requests; otherwise seconds
-	Value  float64 // NaN: nothing was measured; +Inf: too few requests have been served
-	Limit  float64
-	Met    bool
-	Margin float64 // how far inside the limit: of a latency as a share of the limit, of a share the difference
+	Rule       string
+	Share      bool    // Value and Limit are shares of the requests; otherwise seconds
+	Value      float64 // NaN: nothing was measured; +Inf: too few requests have been served
+	Limit      float64
+	Met        bool    // false where Unmeasured is set: it is unknown
+	Margin     float64 // how far inside the limit: of a latency as a share of the limit, of a share the difference
+	Unmeasured string  // why no request can tell whether the rule is met; empty: there are some
 }
+
+// Broken reports whether requests have shown that the rule is not met.
+func (v *Verdict) Broken() bool { return !v.Met && v.Unmeasured == "" }
 
 // Judge returns the verdict of a value, which is the share of the requests that keep the rule, or what Value returns.
 func (r *Rule) Judge(value float64) Verdict {
@@ -186,20 +190,31 @@ func (r *Rule) Judge(value float64) Verdict {
 	}
 }
 
-// MarshalJSON implements json.Marshaler; what is no number is null.
-func (v Verdict) MarshalJSON() ([]byte, error) {
-	unit := "s"
+// MarshalJSON implements json.Marshaler.
+func (v Verdict) MarshalJSON() ([]byte, error) { return json.Marshal(v.Written()) }
+
+// WrittenVerdict is the JSON of a verdict.
+type WrittenVerdict struct {
+	Rule       string   `json:"rule"`
+	Value      *float64 `json:"value"`
+	Limit      float64  `json:"limit"`
+	Unit       string   `json:"unit"`
+	Met        *bool    `json:"met"`
+	Margin     *float64 `json:"margin"`
+	Unmeasured string   `json:"unmeasured,omitempty"`
+}
+
+// Written returns what stands in JSON; what is no number or unknown is null.
+func (v Verdict) Written() WrittenVerdict {
+	w := WrittenVerdict{Rule: v.Rule, Value: orNull(v.Value), Limit: v.Limit, Unit: "s", Margin: orNull(v.Margin),
+		Unmeasured: v.Unmeasured}
 	if v.Share {
-		unit = "share of requests"
+		w.Unit = "share of requests"
 	}
-	return json.Marshal(struct {
-		Rule   string  `json:"rule"`
-		Value  any     `json:"value"`
-		Limit  float64 `json:"limit"`
-		Unit   string  `json:"unit"`
-		Met    bool    `json:"met"`
-		Margin any     `json:"margin"`
-	}{v.Rule, orNull(v.Value), v.Limit, unit, v.Met, orNull(v.Margin)})
+	if v.Unmeasured == "" {
+		w.Met = &v.Met
+	}
+	return w
 }
 
 // Verdicts judges the rules of m by all that it has recorded. Requests that were rejected or have failed after the
@@ -207,7 +222,9 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 func (m *Recorder) Verdicts() []Verdict {
 	var verdicts []Verdict
 	for i := range m.Rules {
-		verdicts = append(verdicts, m.verdict(i))
+		v := m.verdict(i)
+		v.Unmeasured = m.unmeasured()
+		verdicts = append(verdicts, v)
 	}
 	return verdicts
 }

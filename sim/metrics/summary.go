@@ -1,5 +1,7 @@
 package metrics
 
+import "encoding/json"
+
 // SchemaSummary names the format of summary.json. Fields are added, never renamed.
 const SchemaSummary = "decodesim/summary/v1"
 
@@ -106,8 +108,30 @@ type SLO struct {
 	E2ES        float64 `json:"e2e_s,omitempty"`
 	QueueS      float64 `json:"queue_s,omitempty"`
 	TTFOS       float64 `json:"ttfo_s,omitempty"`
-	Attainment  float64 `json:"attainment"`
+	Attainment  float64 `json:"attainment"` // NaN where Unmeasured is set, and so is GoodputPerS
 	GoodputPerS float64 `json:"goodput_per_s"`
+	Unmeasured  string  `json:"unmeasured,omitempty"` // why there are no requests to judge by; empty: there are some
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o SLO) MarshalJSON() ([]byte, error) { return json.Marshal(o.Written()) }
+
+// WrittenSLO is the JSON of an SLO.
+type WrittenSLO struct {
+	TTFTS       float64  `json:"ttft_s,omitempty"`
+	TPOTS       float64  `json:"tpot_s,omitempty"`
+	E2ES        float64  `json:"e2e_s,omitempty"`
+	QueueS      float64  `json:"queue_s,omitempty"`
+	TTFOS       float64  `json:"ttfo_s,omitempty"`
+	Attainment  *float64 `json:"attainment"`
+	GoodputPerS *float64 `json:"goodput_per_s"`
+	Unmeasured  string   `json:"unmeasured,omitempty"`
+}
+
+// Written returns what stands in JSON: null for what was not measured.
+func (o SLO) Written() WrittenSLO {
+	return WrittenSLO{o.TTFTS, o.TPOTS, o.E2ES, o.QueueS, o.TTFOS, orNull(o.Attainment), orNull(o.GoodputPerS),
+		o.Unmeasured}
 }
 
 // Measured reports whether there are requests that shares can be of.

@@ -147,7 +147,7 @@ def check_rates(run, tally):
     near(s["throughput"]["requests_per_s"], q["completed"] / s["duration_s"], "requests/s")
     tally["rates"] += 1
     slo = s.get("slo")
-    if slo and run.plain() and run.scenario.get("slo") and not run.work.get("classes"):
+    if slo and run.rows and run.plain() and run.scenario.get("slo") and not run.work.get("classes"):
         limits = run.scenario["slo"]
         kept = [r for r in run.rows if r["outcome"] == "completed" and 1e3 * r["ttft_s"] <= limits["ttft_ms"] and
                 1e3 * (r["tpot_s"] or 0) <= limits["tpot_ms"]]
