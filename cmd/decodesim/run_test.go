@@ -312,7 +312,7 @@ func TestARunThatMeasuredNothingMissesNothing(t *testing.T) {
 	assert.NotContains(t, string(page), "– s")
 }
 
-// TestAClassWithoutRequestsMissesNothing: whether its SLO is met is unknown, and the deployment is judged by the others.
+// TestAClassWithoutRequestsMissesNothing: whether its SLO is met is unknown, and the others judge the deployment.
 func TestAClassWithoutRequestsMissesNothing(t *testing.T) {
 	inDir(t, `model: llama-3.1-8b
 pools: [{gpu: h100-sxm}]
