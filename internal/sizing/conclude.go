@@ -3,12 +3,14 @@ package sizing
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"gonum.org/v1/gonum/stat"
 )
@@ -72,8 +74,12 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	return nil
 }
 
-// noteLength says how long runs of sessions are at the rate of the answer.
+// noteLength says how long runs of sessions are at the rate of the answer, and that runs were lengthened.
 func (z *sizer) noteLength() {
+	if z.longest > 0 {
+		z.out.Notes = append(z.out.Notes, fmt.Sprintf("answers take long: runs that were too short to say whether requests "+
+			"pile up had up to %s requests", text.Count(z.longest)))
+	}
 	rate := z.study.Rate.At
 	if rate == 0 {
 		rate = z.grid.low

@@ -3,7 +3,8 @@
 //	sizing.go     the answer
 //	rounds.go     the search for the most, from many deployments to few
 //	cheapest.go   the search for a rate that must be sustained: families.go by topology, GPUs and layout,
-//	              pairs.go prefill and decode pools by halves; rows.go a row for each, and twice the load
+//	              pairs.go prefill and decode pools by halves, plenty.go the other half, which is never short;
+//	              rows.go a row for each, and twice the load
 //	spending.go   what deployments take in energy and in money
 //	failure.go    why nothing sustains it
 //	enumerate.go  the deployments that the budget allows, settings.go what is varied,

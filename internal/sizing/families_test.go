@@ -115,6 +115,29 @@ func TestEveryKindHasARow(t *testing.T) {
 	}
 }
 
+const wide = `
+model: deepseek-r1
+pools: [{gpu: h200-sxm}]
+workload:
+  arrivals: {process: poisson, rate: 1}
+  prompt_tokens: {distribution: lognormal, mean: 2000, cv: 1}
+  output_tokens: {distribution: lognormal, mean: 800, cv: 1}
+  requests: 1000
+`
+
+// TestPoolsThatAreTooSlowHideNoneThatAreNot: 64 ranks in lock step have the highest limit of all and miss the SLO
+// however many there are, for one rank alone reads a prompt. Replicas of 16 ranks keep it. Answers take half a minute,
+// in which a run of 400 requests is over before as many end as begin.
+func TestPoolsThatAreTooSlowHideNoneThatAreNot(t *testing.T) {
+	a := size(t, studyOf(t, wide, "budget: {gpus: 128}\nrate: {at: 20}\nslo: [ttft p95 <= 2s, itl p95 <= 50ms]\n"+
+		"search: {topology: [disaggregated], parallel: [dp16-ep, dp64-ep], max_num_seqs: [256], "+
+		"max_num_batched_tokens: [8192]}\nrequests: 800\nseeds: 1\n"))
+	require.NotNil(t, a.Best)
+	assert.Equal(t, 16, a.Best.Pools[0].DataParallel)
+	assert.Less(t, a.Best.GPUs, 128)
+	assert.Contains(t, strings.Join(a.Notes, "; "), "answers take long: ")
+}
+
 // assertMore requires that more load takes more GPUs, and no more than in proportion but for one of each pool.
 func assertMore(t *testing.T, r *Row) {
 	t.Helper()

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -36,6 +37,7 @@ type outcome struct {
 	Batch      []float64 // mean decoding sequences of a step by pool
 	Work       work
 	Bound      metrics.Bound
+	Lengthened int64     // requests of the run where they are more than was ordered
 	Spending   *Spending // nil: neither power nor price is known, or nothing was emitted
 }
 
@@ -71,6 +73,9 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 			s.outcome, s.err = z.ask(&o)
 		}
 		s.Step = step
+		z.mu.Lock()
+		z.longest = max(z.longest, s.Lengthened)
+		z.mu.Unlock()
 	})
 	return s.outcome, s.err
 }
@@ -91,15 +96,41 @@ type (
 	}
 )
 
-// run runs d as it was ordered.
+// answersLong is how many times as long as the mean answer a run must be before more requests under way at its end than
+// at its half say that they pile up. A run begins empty: with lognormal outputs of a coefficient of variation of 1, one
+// in twenty answers takes 2.9 times the mean, and half of the run must be longer than that.
+const answersLong = 8
+
+// run runs d as it was ordered, or longer where answers take too long for a run of so many requests to say whether
+// they pile up.
 func (z *sizer) run(d *deployment, r *order) (outcome, error) {
-	x := outcome{Rate: r.RatePerS}
-	if err := z.ctx.Err(); err != nil {
+	x, grows, err := z.runOnce(d, r)
+	if err != nil || !grows || z.load.Kind == load.Sessions { // runs of sessions are long enough
 		return x, err
+	}
+	longer := *r
+	longer.Requests = int64(min(requestsMax, math.Ceil(answersLong*x.E2ES*x.Rate*x.Each)))
+	if longer.Requests <= r.Requests {
+		return x, nil
+	}
+	x, _, err = z.runOnce(d, &longer)
+	x.Lengthened = longer.Requests
+	return x, err
+}
+
+// requestsMax is how many requests a run has at most that is longer than the study says.
+const requestsMax = 1_000_000
+
+// runOnce runs d as it was ordered, and reports whether all that keeps it from sustaining the load is that requests
+// under way grow.
+func (z *sizer) runOnce(d *deployment, r *order) (x outcome, grows bool, err error) {
+	x = outcome{Rate: r.RatePerS}
+	if err := z.ctx.Err(); err != nil {
+		return x, false, err
 	}
 	b, err := build.NewUntil(z.ctx, d.scenario(z.load, x.Rate, r.Requests, r.Seed))
 	if err != nil {
-		return x, fmt.Errorf("%s: %w", d.is.Name, err)
+		return x, false, fmt.Errorf("%s: %w", d.is.Name, err)
 	}
 	defer b.Close()
 	all := int64(b.Requests)
@@ -116,15 +147,15 @@ func (z *sizer) run(d *deployment, r *order) (outcome, error) {
 	c, err := run.Drive(z.ctx, config, k.watch)
 	switch {
 	case z.ctx.Err() != nil:
-		return x, z.ctx.Err()
+		return x, false, z.ctx.Err()
 	case err != nil:
-		return x, fmt.Errorf("%s: %w", d.is.Name, err)
+		return x, false, fmt.Errorf("%s: %w", d.is.Name, err)
 	case j.broken() && r.Purpose == verdict:
-		return x, nil
+		return x, false, nil
 	case b.SourceErr() != nil:
-		return x, b.SourceErr()
+		return x, false, b.SourceErr()
 	case c.Overran():
-		return x, nil // a load that takes longer than the clock is not sustained
+		return x, false, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
 	x.Spending = spendingOf(b, c, j.Recorded)
@@ -138,11 +169,12 @@ func (z *sizer) run(d *deployment, r *order) (outcome, error) {
 	if x.Carried {
 		unhindered, err := z.unhindered(d, k, r)
 		if err != nil {
-			return x, err
+			return x, false, err
 		}
 		x.Carried = k.sustained(unhindered)
+		grows = !x.Carried
 	}
-	return x, nil
+	return x, grows, nil
 }
 
 // unhindered returns how long the sessions of a run take between the marks of k if every answer comes at once; 0: the

@@ -228,7 +228,8 @@ type sizer struct {
 	all     []*deployment
 	packed  map[string]float64 // by topology and narrowest pool: the share of the roofline limit that was sustained
 	runs    atomic.Int64
-	asks    Asks // that other processes answer; nil: there are none
+	longest int64 // requests of the longest run that was lengthened; 0: none was
+	asks    Asks  // that other processes answer; nil: there are none
 	out     *Sizing
 
 	sample   outcome   // of a first run: what requests ask for

@@ -263,7 +263,8 @@ func failureLines(t *text.Page, s *Sizing) {
 	t.Line(fmt.Sprintf("no deployment sustains %s %s%s", text.Significant(f.RatePerS), s.unit(),
 		packedOnly(s, f.RatePerS)))
 	if f.Broke == "" {
-		t.Line(fmt.Sprintf("%s on %s comes nearest.", f.Nearest.Name, text.Counted(f.Nearest.GPUs, "GPU")))
+		t.Line(fmt.Sprintf("%s on %s comes nearest: it breaks no rule while a run lasts, but requests pile up in it.",
+			f.Nearest.Name, text.Counted(f.Nearest.GPUs, "GPU")))
 	} else {
 		i := slices.IndexFunc(f.SLO, func(v metrics.Verdict) bool { return v.Rule == f.Broke })
 		t.Line(fmt.Sprintf("%q breaks first: %s on %s comes nearest, with %s; "+
