@@ -50,3 +50,24 @@ func (sc *scenario) passChunks(n int) {
 	most := (sc.passing.Window-1+sc.passing.TokensMax+sc.blockSize-1)/sc.blockSize + 1
 	sc.blocks += int64(sc.passing.Blocks * min((sc.maxLen+sc.blockSize-1)/sc.blockSize, most))
 }
+
+// TestEvictionsMakeRoomForAPromptWithWindows: a prompt waits of which the cache has more than a window. Each token that
+// decodes compute evicts a block of that, which is a block less to find and one less to find it in. But when less than
+// a window is left, the prompt takes no blocks of it for a time either, and is admitted, although no request has ended.
+func TestEvictionsMakeRoomForAPromptWithWindows(t *testing.T) {
+	tree := new(sim.Contents)
+	shared, other, second := tree.Add(0, 12), tree.Add(0, 8), sim.Time(sim.Second)
+	sc := scenario{size: 1, blocks: 90, blockSize: 1, maxLen: 60, model: ticks(sim.Second), tree: tree,
+		passing: sim.Passing{Blocks: 6, Window: 8, TokensMax: 6},
+		policy:  &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 6}}
+	sc.requests = []sim.Request{{Prompt: 12, Output: 1, Content: shared}, {ID: 1, Prompt: 10, Output: 50},
+		{ID: 2, Prompt: 30, Output: 30}, {ID: 3, Prompt: 8, Output: 1, Content: other, Arrival: 2 * second},
+		{ID: 4, Prompt: 40, Output: 2, Content: shared, Arrival: 16 * second}}
+	for i := range sc.requests {
+		sc.requests[i].Traced = true
+	}
+	j, _ := play(t, sc, "evictions")
+	require.Less(t, j.cached[4], int32(8), "less than a window")
+	require.Less(t, j.admit[4], min(j.end[1], j.end[2]))
+	require.Greater(t, j.admit[4], 16*second)
+}

@@ -263,6 +263,9 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 		}
 		need = max(need, w.Slots(n+fill))
 		if blocks := w.BlocksToAdmit(need); blocks > w.FreeBlocks() || p.withholds(in, w, r, blocks, cached) {
+			if need < pending && w.EvictionsMakeRoom(need) {
+				return budget, 1
+			}
 			break
 		}
 		if p.BatchWaitIters > 0 && prompts == 0 && p.waits(in) {
