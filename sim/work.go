@@ -180,8 +180,8 @@ func (w *Work) BlocksToAdmit(n int32) int64 {
 	return k.Blocks(cached+n) + k.Passing(cached, cached+n) - int64(w.match.Cached-w.match.Free)
 }
 
-// EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the cache
-// has of that request: with less before them, its next n tokens take fewer blocks of windows for a time.
+// EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the
+// cache has of that request: with less before them, its next n tokens take fewer blocks of windows for a time.
 func (w *Work) EvictionsMakeRoom(n int32) bool {
 	cached := w.matched()
 	return w.match.Free > 0 && w.in.cache.Passing(cached, cached+n) > 0
