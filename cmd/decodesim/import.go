@@ -29,13 +29,14 @@ func newImport(out, errOut io.Writer) *cobra.Command {
 		Short: "Make a scenario of the command line of a server",
 		Long: `Make a scenario of how a server is started: vllm serve, python -m vllm.entrypoints.openai.api_server, docker run with
 vLLM's image, python -m sglang.launch_server, sglang serve or trtllm-serve, as it is pasted: over several lines, with
-comments, variables, or within a script. COMMAND is that text in quotes, a file, or - for standard input; or give the
+comments, variables, within a script, or in a Compose file or a Kubernetes manifest. COMMAND is that text in quotes, a file, or - for standard input; or give the
 words of the command behind --.
 
 The scenario goes to standard output with the flag behind each key. Flags that have no influence, that are not modelled
 or that are not known are named in it and on standard error. What the command line leaves out stays the engine's default.`,
 		Example: "  decodesim import 'vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-num-seqs 256' --gpu " +
 			"h100-sxm > my-scenario.yaml\n" +
+			"  decodesim import docker-compose.yaml --gpu l40s\n" +
 			"  decodesim import launch.sh --gpu b200-sxm --var CONC=64\n" +
 			"  decodesim import --gpu h200-sxm -- sglang serve --model-path openai/gpt-oss-120b --tp 2",
 		RunE: func(c *cobra.Command, args []string) error {

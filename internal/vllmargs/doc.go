@@ -10,6 +10,7 @@
 // statements.
 //
 //	import.go    the command line in, the scenario and what is to be said about it out
+//	manifest.go  that of a Compose file or a Kubernetes manifest
 //	words.go     a shell's quotes, comments and line ends; variable.go, arithmetic.go: what $ stands for
 //	server.go    where in all that the server's command is, and of which engine; version.go: in which version
 //	arguments.go its arguments; settings.go: those in a file that they name

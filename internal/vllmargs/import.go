@@ -39,11 +39,14 @@ type Import struct {
 	flags []string // by line of Text: the flag that it comes from
 }
 
-// Read makes a scenario of a text that starts one server.
+// Read makes a scenario of a text that starts one server, or of a Compose file or Kubernetes manifest that does.
 func Read(text string, o Options) (*Import, error) {
 	v, err := newVariables(o.Vars)
 	if err != nil {
 		return nil, err
+	}
+	if script, ok := manifest(text); ok {
+		text = script
 	}
 	l, err := split(text, v)
 	if err != nil {
