@@ -17,8 +17,8 @@ type Efficiency struct {
 	MoECompute float64 `yaml:"moe_compute"`
 	MoERows    float64 `yaml:"moe_rows,omitempty"`
 
-	// MoETileRows is the rows that an expert which is touched costs beside its own, in kernels that leave activations in
-	// 16 bits (T), see experts.go; 0: MoERows counts for them too.
+	// MoETileRows is the rows that an expert which is touched costs beside its own, in kernels that expand its weights to
+	// the 16 bits of activations (T), see experts.go; 0: MoERows counts for them too.
 	MoETileRows float64 `yaml:"moe_tile_rows,omitempty"`
 
 	// MoECopyBytes is what kernels move for each element of the activations of each copy of a token that an expert

@@ -21,19 +21,24 @@ func (d *Deployment) active(rows float64) float64 {
 // An expert multiplies the rows that are routed to it in tiles. M tokens that pick k of E touch a share A(M) of the
 // experts, each with r rows on average:
 //
-//	padding(r) = 1 + R / (r + R)    kernels that quantise activations          r = k·M / (E·A(M))
-//	padding(r) = 1 + T / r          kernels that leave them in 16 bits
+//	padding(r) = 1 + R / (r + R)    other kernels                              r = k·M / (E·A(M))
+//	padding(r) = 1 + T / r          kernels that expand weights of less than 16 bits, to multiply in 16 bits
 //
 // The first have tiles of 64 or 128 rows; a last tile that is not full takes as long as a full one, so that where
 // kernels choose the tile by the rows half of the work is padding at worst, and at R rows half of that loss is left.
-// The others have small tiles, and an expert that is touched costs T rows beside its own. Both fall no faster than 1/r,
-// so more rows never take less time. R is moe_rows and T moe_tile_rows; 0: few rows lose nothing, or as by R.
+// The others expand every weight of an expert that is touched, however few its rows are, which costs as much as T rows
+// beside its own. Both fall no faster than 1/r, so more rows never take less time. R is moe_rows and T moe_tile_rows;
+// 0: few rows lose nothing.
 //
-// The forms, R and T are chosen, not fitted. Tables of kernels (NVIDIA aiconfigurator, commit 095f58a5, systems/*/moe:
-// 25 kernels on six GPUs) are as near to either form, within 6 to 23 % in the median, with T of 30 to 80 and of 3 to
-// 60 rows. On deployments, GPUs and models left out of the fit of docs/accuracy.md, 1 + T/r for all kernels has larger
-// errors of TPOT than R for all, and R for kernels that quantise activations with T = 16 for others smaller ones than
-// either. T = 8 is what drafts of gpt-oss-120b, to which nothing is fitted, cost least wrongly by of 16 and 8.
+// The forms, R and T are chosen, not fitted. Of tables of kernels (NVIDIA aiconfigurator, commit 095f58a5,
+// systems/*/moe: 72 kernels and formats on six GPUs, each with its own launch, shares of bandwidth and of peak, and
+// bytes of copies), those of bf16 weights and of quantised activations gain nothing from a T, and most lose by one of
+// 64; those of mxfp4 weights that are expanded to 16 bits are nearest to 8 to 16 rows on H100, B200 and B300 under
+// vLLM and SGLang, and those of TensorRT-LLM and Marlin to 0 to 4. On deployments left out of the fit of
+// docs/accuracy.md, T = 12 takes TPOT of vLLM from 6.0 to 5.2 % in the median, and on GPUs left out from 10.7 to 8.8
+// and E2E of open loops from 17.2 to 13.0; 8 gains half of it, 16 loses on models left out and 32 more than it gains.
+// With T for bf16 weights too, open loops of deployments left out get worse, from 3.0 to 3.5 %, and with T for
+// quantised activations SGLang's TPOT, from 6.0 to 6.9 %.
 func (d *Deployment) padding(tokens, active float64) float64 {
 	e := &d.Efficiency
 	if tokens == 0 || d.grouped() {
@@ -41,12 +46,18 @@ func (d *Deployment) padding(tokens, active float64) float64 {
 	}
 	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()+d.Routing.Redundant) * active)
 	switch {
-	case e.MoETileRows > 0 && !d.GPU.quantizesActivations(d.Model.ComputeDtype(llm.RoutedExperts)):
+	case e.MoETileRows > 0 && d.expandsExperts():
 		return 1 + e.MoETileRows/perExpert
 	case e.MoERows == 0:
 		return 1
 	}
 	return 1 + e.MoERows/(perExpert+e.MoERows)
+}
+
+// expandsExperts reports whether kernels expand the weights of experts to the 16 bits that they multiply in.
+func (d *Deployment) expandsExperts() bool {
+	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
+	return dtype != "bf16" && !d.GPU.quantizesActivations(dtype)
 }
 
 // expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones,

@@ -134,13 +134,14 @@ func pad(d *hardware.Deployment, m *mine) bool {
 }
 
 // unfilled is by how much longer experts multiply that have few rows: as much again as with many where they have none,
-// half as much where they have moe_rows; or moe_tile_rows more, where activations have 16 bits.
+// half as much where they have moe_rows; or moe_tile_rows more, where weights are expanded to 16 bits.
 func unfilled(d *hardware.Deployment, tokens, touched float64) float64 {
 	half, tile := d.Efficiency.MoERows, d.Efficiency.MoETileRows
 	rows := tokens * float64(d.Model.TopK()) / float64(d.Model.Experts()+d.Routing.Redundant) / touched
 	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
 	_, unit := d.GPU.ComputeFLOPS(dtype)
-	if quantised := unit == "fp8" || unit == "int8" || unit == "fp4" && dtype == "nvfp4"; tile > 0 && !quantised {
+	quantised := unit == "fp8" || unit == "int8" || unit == "fp4" && dtype == "nvfp4"
+	if tile > 0 && !quantised && dtype != "bf16" {
 		return (rows + tile) / rows
 	}
 	if half == 0 {
@@ -302,7 +303,7 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
 			"skewed": d.Routing.Skew > 0, "redundant": d.Routing.Redundant > 0,
 			"spread":   d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
-			"tiles":    d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
+			"tiles":    unfilled(&d, 8, 1) > 2, // which moe_rows alone do not reach
 			"latent":   d.Efficiency.LatentCompute > 0 && hasLatents(&d),
 			"prompts":  d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
 			"launched": d.Efficiency.PromptLaunch > 0 && len(b.chunks) > 0,
