@@ -32,7 +32,8 @@ type LoadRules struct {
 type loadRules struct {
 	LoadRules
 	allowed bool
-	ahead   bool // or of the one after it
+	ahead   bool  // or of the one after it
+	aside   int64 // blocks that have been set aside for that
 }
 
 // AllowLoads lets KV connectors begin to load caches. Without it none begins.
@@ -222,6 +223,7 @@ func (in *Instance) loadAhead(w *Work) {
 		w.loads = loadRules{ahead: true}
 		in.pool.Scheduler.(Loader).LoadAhead(in, w)
 		in.allocateAwaiting(w)
+		in.cache.Return(w.loads.aside)
 	}
 }
 
@@ -284,6 +286,21 @@ func (w *Work) LacksNextOf(r *Request, blocks int64) int64 {
 	}
 	all := in.cache.Blocks(r.Prompt + r.Emitted + in.drafting.speculation.slots())
 	return max(0, all-in.blocksBefore(r)-blocks)
+}
+
+// SetAside has that step take n free blocks before a load may have any.
+func (w *Work) SetAside(n int64) {
+	w.in.cache.SetAside(n)
+	w.loads.aside += n
+}
+
+// ReuseNext has the request that CachedTokens was asked of last take what is cached of it in that step, and as many
+// blocks beyond that as it takes to compute n more tokens. It returns how many free blocks it takes in all.
+func (w *Work) ReuseNext(r *Request, n int32) int64 {
+	blocks := w.BlocksToAdmit(n)
+	w.in.cache.Protect(r.slot, r.prompt(), w.match)
+	w.SetAside(blocks - int64(w.match.Free))
+	return blocks
 }
 
 // ResumesNext returns the i-th of the requests that wait to be computed again; all says that there are no more. In a

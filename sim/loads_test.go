@@ -17,6 +17,7 @@ import (
 var loadsCovered = map[string]int{
 	"gaps preempted": 1000, "loads behind those that resume": 300, "loads that wait for preemptions": 300,
 	"loads beside those that lack blocks": 100, "steps missed for want of blocks": 300, "steps that preempt": 1000,
+	"blocks set aside for the next step": 1000, "blocks that the next step reuses": 100,
 	"blocks freed a step later": 300, "loads that leave blocks for others": 300, "loaded requests without blocks": 100,
 }
 
@@ -49,6 +50,10 @@ func TestLoadsIntoFewBlocksEqualTheNaiveTwin(t *testing.T) {
 // drawLoads draws a pool that computes prompts, and one with few blocks that loads their caches.
 func drawLoads(t *rapid.T) scenario {
 	sc := drawScenario(t)
+	caches := rapid.IntRange(0, 3).Draw(t, "prefix caching") > 0
+	for caches && sc.tree == nil {
+		sc = drawScenario(t)
+	}
 	for i := range sc.requests {
 		r := &sc.requests[i]
 		r.Output = min(r.Output, 100)
@@ -63,6 +68,7 @@ func drawLoads(t *rapid.T) scenario {
 	}
 	sc.drawRoutes(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "links"), 3)), "pd")
 	d := &sc.pools[0]
+	d.uncached = d.uncached && !caches
 	d.drawFewBlocks(t)
 	return sc
 }

@@ -163,6 +163,31 @@ func (n *naive) mayLoad(in *naiveInstance, r *naiveRequest, need, found int64) b
 func (n *naive) loadAhead(in *naiveInstance) {
 	in.loading = n.nextLeaves(in, n.policy.(*schedulers.Continuous))
 	n.admitInbound(in)
+	for _, b := range slices.Backward(in.aside) {
+		b.refs, b.place = 0, in.pool.free.PushFront(b)
+	}
+	in.aside = nil
+}
+
+// takeAhead lets the next step take so many free blocks before any load does.
+func (n *naive) takeAhead(in *naiveInstance, blocks int64) {
+	if in.pool == nil {
+		return
+	}
+	for range blocks {
+		in.aside = append(in.aside, in.pool.allocate())
+	}
+	n.cover["blocks set aside for the next step"] += int(blocks)
+}
+
+// protect lets the loads of the next step evict all other blocks before those that it reuses.
+func (n *naive) protect(in *naiveInstance, hits []*block) {
+	for _, b := range slices.Backward(hits) {
+		if b.refs == 0 {
+			in.pool.free.MoveToBack(b.place)
+			n.cover["blocks that the next step reuses"]++
+		}
+	}
 }
 
 // nextLeaves returns what the next step leaves to loads.
@@ -183,6 +208,10 @@ func (n *naive) nextLeaves(in *naiveInstance, p *schedulers.Continuous) naiveLoa
 		next.running++
 		next.budget -= 1 + p.DraftSlots
 	}
+	if !next.allowed {
+		return naiveLoading{}
+	}
+	n.takeAhead(in, next.next)
 	n.resumeNext(in, &next)
 	if next.full(p) {
 		return naiveLoading{}
@@ -298,6 +327,10 @@ func (n *naive) resumeNext(in *naiveInstance, next *naiveNext) {
 		before := next.next
 		n.nextTakes(in, next, asks-f.more)
 		next.next = before + takes - f.more
+		if next.allowed {
+			n.protect(in, f.hits)
+			n.takeAhead(in, takes-int64(len(f.hits)))
+		}
 		if want < whole-f.tokens {
 			next.lacking += n.needs(whole+n.slots()) - n.needs(f.tokens+want)
 		}

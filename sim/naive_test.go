@@ -119,6 +119,7 @@ type naiveInstance struct {
 	everybody    bool // the step that is composed may have the requests that came since the last one began
 	loaded       int  // KV connectors' loads begun
 	loading      naiveLoading
+	aside        []*block // that the next step takes, while loads begin with it
 	sglang       sglangState
 	waited       int // steps that a prompt which could join has waited for others
 	adapters     naiveAdapters

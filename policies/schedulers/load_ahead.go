@@ -20,6 +20,7 @@ func (p *Continuous) LoadAhead(in *sim.Instance, w *sim.Work) {
 	if !p.runAhead(in, w, &a) || !p.joinAhead(in, w, &a) {
 		return
 	}
+	w.SetAside(a.blocks)
 	resumes, all := p.resumeAhead(in, w, &a)
 	if all && a.budget > p.DraftSlots && a.running < p.MaxNumSeqs {
 		w.AllowLoads(sim.LoadRules{
@@ -104,7 +105,7 @@ func (p *Continuous) resumeAhead(in *sim.Instance, w *sim.Work, a *ahead) (n int
 		if w.BlocksToAdmit(max(need, takes)) > w.FreeBlocks()-a.blocks-p.leavesBeside(a.running) {
 			return n, false
 		}
-		a.blocks += w.BlocksToAdmit(takes)
+		a.blocks += w.ReuseNext(r, takes)
 		a.lacking += w.LacksNext(r, cached+chunk)
 		a.running++
 		a.chunks++

@@ -113,6 +113,28 @@ func (k *Cache) Allocate(n int64) {
 	}
 }
 
+// SetAside evicts the n free blocks that are next, for a step that is composed before it begins: until Return, others
+// are allocated. They count as free.
+func (k *Cache) SetAside(n int64) {
+	if k.prefix != nil {
+		k.prefix.evict(n)
+	}
+}
+
+// Return makes n blocks that have been set aside the next to be allocated.
+func (k *Cache) Return(n int64) {
+	if k.prefix != nil {
+		k.prefix.freeUnnamed(int32(n), true)
+	}
+}
+
+// Protect makes the cached blocks of a match the last to be evicted, as if the sequence in slot had them already.
+func (k *Cache) Protect(slot int32, p Prompt, m Match) {
+	if k.prefix != nil && m.Free > 0 {
+		k.prefix.protect(slot, p, m.Cached)
+	}
+}
+
 // EvictFor has a radix tree evict what it can until n blocks are free that hold nothing.
 func (k *Cache) EvictFor(n int64) {
 	if k.radix != nil {
