@@ -2,8 +2,10 @@ package configs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
@@ -21,8 +23,9 @@ func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
 
 // checkVersion refuses releases whose rules the engine does not know.
 func (p *Pool) checkVersion(c *checker, path string, e *catalog.EngineSpec) {
-	if len(e.Versions) > 0 {
-		c.oneOf(path+".version", string(p.Version), e.VersionNames())
+	if names := e.VersionNames(); len(names) > 0 && !slices.Contains(names, string(p.Version)) {
+		c.fail(path+".version", "the rules of release %s are not known; expected one of %s", p.Version,
+			strict.Quoted(names))
 	}
 }
 

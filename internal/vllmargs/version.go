@@ -13,6 +13,9 @@ import (
 // vllmImage matches images whose entry point is vLLM's server, and the version in the tag.
 var vllmImage = regexp.MustCompile(`(?:^|/)vllm-openai[\w.-]*(?::v?(\d+)\.(\d+)[\w.-]*|:[^@]*)?(?:@.*)?$`)
 
+// latestImage matches those that are of the newest release, as far as anybody can say.
+var latestImage = regexp.MustCompile(`vllm-openai[\w.-]*(?::latest)?$`)
+
 // image returns the server of a container that is given nothing but its arguments.
 func image(words []string) *server {
 	if i := slices.IndexFunc(words, vllmImage.MatchString); i >= 0 {
@@ -44,10 +47,11 @@ func beforeV1(image string) bool {
 // vllmPackage matches what pip is asked to install.
 var vllmPackage = regexp.MustCompile(`\bvllm(?:\[[^\]]*\])?==v?(\d+)\.(\d+)[\w.+-]*`)
 
-// release returns what says which release of vLLM a server is: its image or, before it, what pip installed; empty:
-// nothing does.
+// release returns what says which release of vLLM a server is: its image or, before it, what pip installed. If neither
+// says it, that is the image, unless it is the latest one, which is the newest release; empty: there is none.
 func (l *lexer) release(s *server) string {
-	if m := vllmImage.FindStringSubmatch(s.image); m != nil && m[1] != "" {
+	m := vllmImage.FindStringSubmatch(s.image)
+	if m != nil && m[1] != "" {
 		return s.image
 	}
 	for _, words := range l.statements {
@@ -57,7 +61,10 @@ func (l *lexer) release(s *server) string {
 			}
 		}
 	}
-	return ""
+	if latestImage.MatchString(s.image) {
+		return ""
+	}
+	return s.image
 }
 
 // released sets the version of the engine to the newest one it knows that is no newer than what the command line says.
@@ -72,6 +79,11 @@ func (d *draft) released(by string) error {
 	e, err := catalog.Engine(d.engine)
 	if err != nil {
 		return err
+	}
+	if m[1] == "" {
+		d.note("%s does not say which release of vLLM it is; the rules of %s, the newest that are known, stand for it",
+			clip(by), e.Arguments.Version)
+		return nil
 	}
 	is := m[1] + "." + m[2]
 	known := string(e.Known(is))

@@ -21,7 +21,13 @@ func TestTheReleaseIsRead(t *testing.T) {
 		"docker run img bash -lc 'pip install vllm==0.40.1; vllm serve llama-3.1-8b'": {"version: 0.33",
 			"vllm==0.40.1 is vLLM 0.40; the rules of 0.33 stand for it"},
 		"docker run vllm/vllm-openai:latest --model llama-3.1-8b": {},
-		"docker run vllm/vllm-openai:v0.6.3 --model llama-3.1-8b": {"", "is older than vLLM 0.8"},
+		"docker run vllm/vllm-openai --model llama-3.1-8b":        {},
+		"docker run vllm/vllm-openai@sha256:0123456789abcdef --model llama-3.1-8b": {"",
+			"vllm/vllm-openai@sha256:0123456789abcdef does not say which release of vLLM it is; the rules of 0.33, the newest"},
+		"docker run vllm/vllm-openai:nightly --model llama-3.1-8b": {"",
+			"vllm/vllm-openai:nightly does not say which release of vLLM it is; the rules of 0.33, the newest"},
+		"docker run vllm/vllm-openai:v0.22.1@sha256:0123456789abcdef --model llama-3.1-8b": {"version: 0.22", ""},
+		"docker run vllm/vllm-openai:v0.6.3 --model llama-3.1-8b":                          {"", "is older than vLLM 0.8"},
 	} {
 		i, err := read(text, "h200", folder{})
 		require.NoError(t, err, text)
