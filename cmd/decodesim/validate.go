@@ -309,7 +309,11 @@ func sharedFolder() (string, error) {
 // onlyData refuses arguments: the files are named by --data.
 func onlyData(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as --data %s", c.Name(), args[0],
+		flag := "--data"
+		if extension := filepath.Ext(args[0]); extension == ".yaml" || extension == ".yml" {
+			flag = "--scenario"
+		}
+		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as %s %s", c.Name(), args[0], flag,
 			args[0])
 	}
 	return nil

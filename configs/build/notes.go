@@ -35,7 +35,7 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 	}
 	if len(unread) > 0 {
 		r.notes = append(r.notes,
-			fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
+			fmt.Sprintf("no document that was read states %s of gpu %s", strings.Join(unread, ", "), p.GPU))
 	}
 	if p.PipelineParallel > 1 && !schedulesStages(p) {
 		prompts := "in one"

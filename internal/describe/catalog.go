@@ -3,6 +3,7 @@ package describe
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
@@ -88,7 +89,7 @@ func cacheBytes(m llm.Model) string {
 	for _, g := range m.Attention() {
 		sum += g.KVBytesPerToken(element) + g.IndexBytesPerToken(element)
 	}
-	return fmt.Sprintf("%.0f", sum)
+	return text.Count(int64(math.Round(sum)))
 }
 
 func listGPUs() ([][]string, error) {

@@ -95,6 +95,9 @@ func (s *Sizing) Caption() text.Caption {
 	hardware := s.GPU
 	if s.GPUsMax > 0 {
 		hardware = fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU)
+		if strings.Contains(s.GPU, ", ") { // of all kinds together
+			hardware = fmt.Sprintf("up to %d GPUs: %s", s.GPUsMax, s.GPU)
+		}
 	}
 	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: hardware, Seed: &s.Seeds[0]}
 }

@@ -41,6 +41,7 @@ func (z *sizer) enumerate() error {
 	for _, why := range refused {
 		z.out.Notes = append(z.out.Notes, "left out: "+why)
 	}
+	z.noteUnpriced()
 	if len(z.all) > 0 {
 		return nil
 	}
@@ -49,6 +50,25 @@ func (z *sizer) enumerate() error {
 	}
 	return s.Errorf("budget", "takes no replica: %d GPUs; the smallest deployment of the search takes %d", z.out.GPUsMax,
 		z.smallest())
+}
+
+// noteUnpriced says which GPUs have no price where others have one: as costs are compared, they cannot win.
+func (z *sizer) noteUnpriced() {
+	var unpriced []string
+	priced := false
+	for _, s := range z.shapes {
+		for i, price := range s.pricesUSD {
+			name := s.scenario.Pools[i].GPU.Name()
+			priced = priced || price > 0
+			if price == 0 && !slices.Contains(unpriced, name) {
+				unpriced = append(unpriced, name)
+			}
+		}
+	}
+	if priced && len(unpriced) > 0 {
+		z.out.Notes = append(z.out.Notes, "no source states a price of "+strings.Join(unpriced, ", ")+
+			": what has a price comes before, whatever the GPUs that it takes")
+	}
 }
 
 // refusals says why there can be no deployment of some shapes: each reason once, with all it holds for.

@@ -349,7 +349,7 @@ func TestFilesThatAreNoDataAreRefusedWithTheirLine(t *testing.T) {
 		assert.EqualError(t, err, c.message)
 	}
 	_, err := measuredtest.ReadText(t, `{"a": 1}`)
-	assert.ErrorContains(t, err, "has no known schema; expected closed-loop sweeps")
+	assert.ErrorContains(t, err, "closed-loop sweeps (CSV with ")
 	_, err = measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"total_input_tokens": 300`, `"total_input_tokens": "many"`)
 	assert.EqualError(t, err, `data:2: total_input_tokens: "many"; expected tokens above 0`)
 }

@@ -48,7 +48,7 @@ func TestATableThatIsNearlyKnownNamesWhatItMisses(t *testing.T) {
 		assert.EqualError(t, err, c.message)
 	}
 	_, err := measuredtest.ReadText(t, "rate,b,c,d\n1,2,3,4\n")
-	assert.ErrorContains(t, err, `has no known schema; expected closed-loop sweeps`, "a quarter of a schema is near none")
+	assert.ErrorContains(t, err, "has no known schema; expected a table of your own", "a quarter of a schema is near none")
 }
 
 // TestEverySchemaIsNearestToItself: any one column that is taken from a table is the one that is missed.

@@ -85,10 +85,11 @@ func misspelt(t *datafile.Table, s *datafile.Schema, column string) (got, want s
 	return "", "", false
 }
 
-// known lists what can be read.
+// known lists what can be read: first what people write themselves and what their tools write, then published data.
 func known() string {
+	own := []datafile.Schema{points.Points(), longform.Schema()}
 	var all []string
-	for _, s := range Schemas() {
+	for _, s := range slices.Concat(own, benchtools.Schemas(), logs.Schemas(), groundtruth.Schemas()) {
 		if s.About != "" {
 			all = append(all, s.About)
 		}
