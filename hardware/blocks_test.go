@@ -3,6 +3,7 @@ package hardware_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,4 +280,60 @@ func TestCompressedCaches(t *testing.T) {
 		}
 	}
 	assert.InDelta(t, 1208.9e6, read, 0.1e6, "of a sequence of 1M tokens")
+}
+
+// TestWindowsOfUpTo512TokensAreChargedWhole, and longer ones have groups of their own, of which a sequence has as many
+// blocks as it has tokens for.
+func TestWindowsOfUpTo512TokensAreChargedWhole(t *testing.T) {
+	for window, short := range map[int]bool{511: true, 512: true, 513: false} {
+		d := deployment(t, "gemma-3-27b", "h200-sxm", 1)
+		d.HybridKV = true
+		d.Model.Layers = slices.Clone(d.Model.Layers)
+		for i := range d.Model.Layers {
+			if a := &d.Model.Layers[i].Mixer.Attention; a.Window > 0 {
+				a.Window = window
+			}
+		}
+		m, err := d.Memory(0.92, 8192, 256, 16)
+		require.NoError(t, err)
+		assert.Equal(t, short, m.SequenceBlocks > 0, "window of %d tokens", window)
+		assert.Equal(t, !short, m.Windowed.Blocks > 0, "window of %d tokens", window)
+	}
+}
+
+// TestASplitOverChipsOfSRAMIsTheLeast that holds a model with a sequence of so many tokens in each: one stage less does
+// not, and no layer is over more chips than it takes.
+func TestASplitOverChipsOfSRAMIsTheLeast(t *testing.T) {
+	share := hardware.MemoryShare{Of: hardware.OfTotal, Share: 0.9}
+	found := 0
+	for _, name := range []string{"llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "qwen3-32b"} {
+		for _, chip := range []string{"groq-lpu", "cerebras-wse-3"} {
+			d := hardware.Deployment{GPU: gpu(t, chip), Model: model(t, name), KVDtype: "bf16",
+				Efficiency: efficiency(t, "textbook")}
+			const context = 4096
+			holds := func(p hardware.Parallel) bool {
+				d.Parallel = p
+				m, err := d.MemoryOf(share, 512, 16, 16)
+				return err == nil && m.KV > m.FixedBytes+m.TokenBytes*context
+			}
+			p, ok := d.Spread(share, 512, 16, 16, context)
+			if !ok {
+				continue
+			}
+			found++
+			require.True(t, holds(p), "%s on %s: %+v", name, chip, p)
+			require.NoError(t, d.Validate())
+			fewer := p
+			if fewer.Pipeline--; fewer.Pipeline > 0 {
+				require.False(t, holds(fewer), "%s on %s: %+v", name, chip, fewer)
+			}
+			for narrow := p; narrow.Tensor > 8; {
+				narrow.Tensor /= 2
+				for narrow.Pipeline = 1; narrow.Pipeline <= d.Model.LayerCount(); narrow.Pipeline++ {
+					require.False(t, holds(narrow), "%s on %s: %+v", name, chip, narrow)
+				}
+			}
+		}
+	}
+	require.Greater(t, found, 4)
 }

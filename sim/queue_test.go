@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -44,4 +45,30 @@ func TestWaitingRequestsAreSmall(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	require.Equal(t, int32(0), q.pop().id)
 	require.Less(t, float64(after.HeapAlloc-before.HeapAlloc)/n, 32.0)
+}
+
+// TestAWaitingRequestStaysWhatItIs: of what a request may ask for, a packed one says some, and keeps it. A request that
+// asks for anything else is not packed.
+func TestAWaitingRequestStaysWhatItIs(t *testing.T) {
+	said := map[string]bool{"ID": true, "Prompt": true, "Output": true, "MaxOutput": true, "Arrival": true}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Request]()) {
+		asked := len(f.Index) == 1 || f.Name == "Route" || f.Name == "Stage" // the rest of a record is what has become of it
+		if !asked || f.Anonymous || !f.IsExported() {
+			continue
+		}
+		r := Request{ID: 7, Prompt: 6, Output: 5, MaxOutput: 4, Arrival: 3}
+		switch v := reflect.ValueOf(&r).Elem().FieldByIndex(f.Index); {
+		case v.CanInt():
+			v.SetInt(1)
+		case v.CanUint():
+			v.SetUint(1)
+		default:
+			v.SetBool(true)
+		}
+		require.Equal(t, said[f.Name], r.plain(), f.Name)
+		if x := r.pack(noSlot); r.plain() {
+			r.state, r.queuedAt = waiting, r.Arrival
+			require.Equal(t, &r, x.request(), f.Name)
+		}
+	}
 }

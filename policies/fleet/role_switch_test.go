@@ -80,6 +80,30 @@ func TestRolesFollowTheLoad(t *testing.T) {
 	assert.Equal(t, 200, e.Count(sim.Completed))
 }
 
+// TestOneInstanceMovesAtATime: while one drains or starts in its new role, for longer than the controller's interval,
+// no other moves.
+func TestOneInstanceMovesAtATime(t *testing.T) {
+	prefill, decode := testcluster.NewPool(4, routers.LeastLoaded{}), testcluster.NewPool(1, routers.LeastLoaded{})
+	prefill.SizeMax, decode.SizeMax, decode.MaxNumSeqs = 5, 5, 8
+	moves, still := 0, 0
+	c, e := testcluster.New(func(c *sim.Config) {
+		c.Routes = []sim.Route{{{Pool: 0, Tokens: 1, Cache: true}, {Pool: 1}}}
+		c.Controller = testcluster.Must(fleet.NewRoleSwitch(fleet.RoleSwitchArguments{
+			Prefill: 0, Decode: 1, Interval: 10 * sim.Second, Delay: 25 * sim.Second, Queue: 2, High: .9, Low: .5}))
+		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+			p, d := c.PoolState(0, now), c.PoolState(1, now)
+			moving := p.Starting + p.Draining + d.Starting + d.Draining
+			assert.LessOrEqual(t, moving, 1, "at %v", now)
+			moves, still = moves+moving, still+1-moving
+			return now.Add(sim.Second)
+		}
+	}, testcluster.Poisson(300, 4, 4, 60), prefill, decode)
+	c.Run()
+	assert.Equal(t, 300, e.Count(sim.Completed))
+	assert.Greater(t, moves, 40, "seconds of two moves")
+	assert.Positive(t, still)
+}
+
 // TestRoleSwitchRefusesWhatMakesNoSense, with the value.
 func TestRoleSwitchRefusesWhatMakesNoSense(t *testing.T) {
 	for want, change := range map[string]func(*fleet.RoleSwitchArguments){

@@ -131,6 +131,11 @@ func TestPromptsComeFirst(t *testing.T) {
 			[]string{"p1:8", "p2:12", "4 × d2", "3 × d1", "p1:13", "p1:5", "2 × d1"}},
 		{"swap", 6, func(p *schedulers.PrefillFirst) { p.Preempt = sim.Swap }, twice(),
 			[]string{"p2:16", "4 × d2", "6 × d1"}},
+		// when the first has ended, three blocks are free, which is one more than the third had
+		{"swap in beside another", 6, func(p *schedulers.PrefillFirst) { p.Preempt = sim.Swap },
+			append([]sim.Request{{Prompt: 1, Output: 3}}, twice()...), []string{"p3:17", "4 × d2", "8 × d1"}},
+		{"swap in above a watermark", 6, func(p *schedulers.PrefillFirst) { p.Preempt, p.WatermarkBlocks = sim.Swap, 1 },
+			append([]sim.Request{{Prompt: 1, Output: 3}}, twice()...), []string{"p3:17", "2 × d2", "12 × d1"}},
 		{"watermark", 6, func(p *schedulers.PrefillFirst) { p.WatermarkBlocks = 2 }, twice(), recomputed},
 		{"watermark above", 6, func(p *schedulers.PrefillFirst) { p.WatermarkBlocks = 3 }, twice(), oneByOne},
 	} {
