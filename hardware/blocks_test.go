@@ -311,7 +311,7 @@ func TestASplitOverChipsOfSRAMIsTheLeast(t *testing.T) {
 			d := hardware.Deployment{GPU: gpu(t, chip), Model: model(t, name), KVDtype: "bf16",
 				Efficiency: efficiency(t, "textbook")}
 			const context = 4096
-			holds := func(p hardware.Parallel) bool {
+			suffices := func(p hardware.Parallel) bool {
 				d.Parallel = p
 				m, err := d.MemoryOf(share, 512, 16, 16)
 				return err == nil && m.KV > m.FixedBytes+m.TokenBytes*context
@@ -321,16 +321,17 @@ func TestASplitOverChipsOfSRAMIsTheLeast(t *testing.T) {
 				continue
 			}
 			found++
-			require.True(t, holds(p), "%s on %s: %+v", name, chip, p)
+			require.True(t, suffices(p), "%s on %s: %+v", name, chip, p)
 			require.NoError(t, d.Validate())
 			fewer := p
-			if fewer.Pipeline--; fewer.Pipeline > 0 {
-				require.False(t, holds(fewer), "%s on %s: %+v", name, chip, fewer)
+			fewer.Pipeline--
+			if fewer.Pipeline > 0 {
+				require.False(t, suffices(fewer), "%s on %s: %+v", name, chip, fewer)
 			}
 			for narrow := p; narrow.Tensor > 8; {
 				narrow.Tensor /= 2
 				for narrow.Pipeline = 1; narrow.Pipeline <= d.Model.LayerCount(); narrow.Pipeline++ {
-					require.False(t, holds(narrow), "%s on %s: %+v", name, chip, narrow)
+					require.False(t, suffices(narrow), "%s on %s: %+v", name, chip, narrow)
 				}
 			}
 		}

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 func cases() int { return soak.Cases(330, 6000) }
 
 // wantCovered fails t where the cases that were drawn have too little of what makes a comparison worth something. It
-// asks nothing of fewer cases than usual: of those that -rapid.checks asks for, and of those that rapid has time for on
-// a busy machine before the time limit of the tests.
+// asks nothing of fewer cases than usual: -rapid.checks may ask for a few, and on a busy machine rapid has no time for
+// all before the time limit of the tests.
 func wantCovered(t *testing.T, drawn int, cover, least map[string]int) {
 	t.Helper()
 	t.Logf("covered by %d cases: %v", drawn, cover)
