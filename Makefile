@@ -78,6 +78,7 @@ soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and sus
 
 published: ## what was published, all of it, and the pages of docs/ whose commands take long: each is what is printed today
 	DECODESIM_SOAK=1 go test ./internal/published
+	DECODESIM_SOAK=1 go test -run TheDocumentation ./internal/traffic
 	DECODESIM_SOAK=1 go test $(QUICK) -run '^Test(DocumentationShowsRealOutput|FigureOfTheDocumentationOfSensitivity)$$' ./cmd/decodesim
 
 bytes: ## the same bytes of every output from programs for amd64 v1 and v3, and for arm64 where qemu-aarch64 is in the PATH

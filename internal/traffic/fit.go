@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +49,7 @@ func NewFit(s *Summary, seed uint64) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(f.Arrivals, func(a, b GapLaw) int { return int(math.Copysign(1, a.Distance-b.Distance)) })
+	sortByDistance(f.Arrivals)
 	f.Prompt, err = lengthLaws("prompt_tokens", &s.record.prompts, seed)
 	if err != nil {
 		return nil, err

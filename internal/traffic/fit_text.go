@@ -109,7 +109,7 @@ const correlated, shared, busier = 0.15, 0.02, 1.5
 // notes say which laws were chosen, and what of the trace they do not keep.
 func (f *Fit) notes() []string {
 	notes := []string{fmt.Sprintf("Arrivals: %s, the nearest in burstiness of %d that were tried (%s apart in the mean).",
-		f.Arrivals[0].Process, len(f.Arrivals), text.WholePercent(math.Expm1(f.Arrivals[0].Distance)))}
+		f.Arrivals[0].name(), len(f.Arrivals), text.WholePercent(math.Expm1(f.Arrivals[0].Distance)))}
 	for _, of := range []struct {
 		name string
 		laws []LengthLaw

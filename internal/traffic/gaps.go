@@ -1,7 +1,10 @@
 package traffic
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
@@ -12,19 +15,53 @@ import (
 type GapLaw struct {
 	Arrivals   arrivals.Spec `json:"-"`
 	Process    string        `json:"process"`
+	CV         float64       `json:"cv,omitempty"` // that the process has; absent: none
 	GapCV      stats.Number  `json:"gap_cv"`
 	Dispersion []Dispersion  `json:"dispersion"`
-	// Distance is the mean of |ln(law/stream)| over the CV of the gaps and the indices of dispersion that both have.
+	Tenths     stats.Number  `json:"dispersion_in_tenths"`
+	Crowd      Crowd         `json:"crowd_in_1_s"`
+	// Distance is the mean of |ln(law/stream)| over the CV of the gaps, the indices of dispersion, in tenths of a second
+	// too, and the two crowds, as far as both have them.
 	Distance float64 `json:"distance"`
 }
+
+// draws returns how often n arrivals of a law are drawn, within what takes no time: what they say of long bursts
+// differs from draw to draw as much as one stream differs from the next of its kind.
+func draws(n int64) uint64 { return uint64(max(1, min(5, drawnMost/n))) }
+
+// name returns the process, and the cv of its gaps where they need not have one.
+func (l *GapLaw) name() string {
+	if l.CV > 0 && l.Process != "gamma" && l.Process != "weibull" {
+		return fmt.Sprintf("%s with a cv of %g", l.Process, l.CV)
+	}
+	return l.Process
+}
+
+// drawnMost is about how many arrivals of a law are drawn at most.
+const drawnMost = 100_000
 
 // gapLaws returns the processes that were tried.
 func gapLaws(s *Summary, seed uint64) ([]GapLaw, error) {
 	var laws []GapLaw
 	for _, spec := range gapCandidates(s) {
-		p, err := arrivals.New(spec, seed)
-		if err != nil {
+		law := GapLaw{Arrivals: spec, Process: spec.Process, CV: spec.CV}
+		if err := s.draw(&law, seed); err != nil {
 			return nil, err
+		}
+		law.Distance = s.distance(&law)
+		laws = append(laws, law)
+	}
+	return laws, nil
+}
+
+// draw sets the statistics of a law, which are means over its draws.
+func (s *Summary) draw(law *GapLaw, seed uint64) error {
+	means := make([]float64, 4+len(windowsS()))
+	times := draws(sampled(s.Requests))
+	for i := range times {
+		p, err := arrivals.New(law.Arrivals, seed+i)
+		if err != nil {
+			return err
 		}
 		r := NewRecord(true, nil)
 		line := arrivals.NewTimeline(p, 0)
@@ -35,18 +72,25 @@ func gapLaws(s *Summary, seed uint64) ([]GapLaw, error) {
 				r.Add(&sim.Request{Arrival: t, Prompt: 1, Output: 1})
 			}
 		}
-		law := GapLaw{Arrivals: spec, Process: spec.Process, GapCV: stats.Number(r.gaps.cv())}
+		crowd := r.crowd()
+		of := []float64{r.gaps.cv(), float64(crowd.P90), float64(crowd.P99), r.dispersionOfTenths()}
 		for _, w := range windowsS() {
-			law.Dispersion = append(law.Dispersion, Dispersion{w, stats.Number(r.dispersion(w))})
+			of = append(of, r.dispersion(w))
 		}
-		law.Distance = s.distance(&law)
-		laws = append(laws, law)
+		for k, x := range of {
+			means[k] += x / float64(times)
+		}
 	}
-	return laws, nil
+	law.GapCV, law.Tenths = stats.Number(means[0]), stats.Number(means[3])
+	law.Crowd = Crowd{stats.Number(means[1]), stats.Number(means[2])}
+	for k, w := range windowsS() {
+		law.Dispersion = append(law.Dispersion, Dispersion{w, stats.Number(means[4+k])})
+	}
+	return nil
 }
 
 // sampled is how many arrivals of a law are drawn: those of the stream, within what takes no time.
-func sampled(n int64) int64 { return max(2_000, min(n, 100_000)) }
+func sampled(n int64) int64 { return max(2_000, min(n, drawnMost)) }
 
 // gapCandidates returns processes with the rate of the stream, each with what it can have of its burstiness.
 func gapCandidates(s *Summary) []arrivals.Spec {
@@ -58,12 +102,20 @@ func gapCandidates(s *Summary) []arrivals.Spec {
 	} else if cv <= 0.05 {
 		specs = append(specs, arrivals.Spec{Process: "constant", Rate: rate})
 	}
-	specs = append(specs, s.bursts()...)
+	for _, cv := range cvsWithin() {
+		specs = append(specs, s.bursts(cv)...)
+	}
 	if float64(s.DurationS) >= 10*parts && s.Requests >= 40*parts {
-		specs = append(specs, s.course())
+		course := s.course()
+		for _, course.CV = range cvsWithin() {
+			specs = append(specs, course)
+		}
 	}
 	return specs
 }
+
+// cvsWithin are those of gaps that are tried where the rate changes; 0: 1, of Poisson arrivals.
+func cvsWithin() []float64 { return []float64{0, 1.25, 1.5, 2, 2.5, 3} }
 
 // distance compares the burstiness of a law with that of the stream.
 func (s *Summary) distance(law *GapLaw) float64 {
@@ -79,7 +131,15 @@ func (s *Summary) distance(law *GapLaw) float64 {
 	for i := range s.Dispersion {
 		add(law.Dispersion[i].Index, s.Dispersion[i].Index)
 	}
+	add(law.Tenths, s.Tenths)
+	add(law.Crowd.P90, s.Crowd.P90)
+	add(law.Crowd.P99, s.Crowd.P99)
 	return sum / max(1, n)
+}
+
+// sortByDistance puts the nearest law first.
+func sortByDistance(laws []GapLaw) {
+	slices.SortStableFunc(laws, func(a, b GapLaw) int { return cmp.Compare(a.Distance, b.Distance) })
 }
 
 // bursts returns on-off processes with the stream's dispersion, each with another rate between bursts. A rate with
@@ -87,14 +147,16 @@ func (s *Summary) distance(law *GapLaw) float64 {
 //
 //	I(t) = 1 + a·(1 − (1 − e^(−c·t))/(c·t)),   a = 2v/(c·m),
 //
-// with the mean rate m in requests/s and t in seconds (Heffes and Lucantoni, "A Markov Modulated Characterization of
+// with the mean rate m in requests/s and t in seconds, and cv² in place of 1 where gaps are not exponential, which
+// holds for windows of several gaps (Heffes and Lucantoni, "A Markov Modulated Characterization of
 // Packetized Voice and Data Traffic and Related Statistical Multiplexer Performance", IEEE JSAC 4 (1986), of which the
 // process with two states is a case). c is searched, a is the mean of what the windows say. With the lower rate l and
 // the higher one l + d in a share p of the time, m − l = p·d and v = p·(1 − p)·d², so d = v/(m − l) + m − l.
-func (s *Summary) bursts() []arrivals.Spec {
+func (s *Summary) bursts(cv float64) []arrivals.Spec {
 	var t, excess []float64
+	within := cmp.Or(cv, 1)
 	for _, d := range s.Dispersion {
-		if e := float64(d.Index) - 1; e > 0.05 {
+		if e := float64(d.Index) - float64(within*within); e > 0.05 {
 			t, excess = append(t, float64(d.WindowS)), append(excess, e)
 		}
 	}
@@ -124,7 +186,7 @@ func (s *Summary) bursts() []arrivals.Spec {
 		swing := v/(m-low) + (m - low)
 		on := (m - low) / swing
 		specs = append(specs, arrivals.Spec{Process: "on-off", Rate: round(m), OnRate: round(low + swing),
-			OffRate: round(low), OnS: round(1 / (bestC * (1 - on))), OffS: round(1 / (bestC * on))})
+			OffRate: round(low), OnS: round(1 / (bestC * (1 - on))), OffS: round(1 / (bestC * on)), CV: cv})
 	}
 	return specs
 }

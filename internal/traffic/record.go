@@ -2,7 +2,9 @@ package traffic
 
 import (
 	"math"
+	"slices"
 
+	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -13,6 +15,9 @@ type Record struct {
 	timed            bool // there are arrivals
 	first, last      sim.Time
 	perSecond        []uint32 // requests, from the first one on
+	inTenth          int64    // requests of the present tenth of a second
+	tenth            int64    // its number
+	tenthSquares     float64  // of the requests of the tenths before
 	gaps             moments
 	logs             product
 	tree             *sim.Contents // nil: prompts share nothing
@@ -61,6 +66,22 @@ func (r *Record) arrive(at sim.Time) {
 		r.perSecond = append(r.perSecond, 0)
 	}
 	r.perSecond[second]++
+	if tenth := int64(at.Sub(r.first) / (sim.Second / 10)); tenth > r.tenth {
+		r.tenthSquares += float64(r.inTenth * r.inTenth)
+		r.tenth, r.inTenth = tenth, 0
+	}
+	r.inTenth++
+}
+
+// dispersionOfTenths returns the variance over the mean of the requests in whole tenths of a second: 1 for Poisson
+// arrivals. NaN: the stream has fewer than ten.
+func (r *Record) dispersionOfTenths() float64 {
+	n := float64(r.tenth)
+	if r.tenth < windowsMin {
+		return math.NaN()
+	}
+	mean := float64(r.prompts.n-r.inTenth) / n
+	return (r.tenthSquares - n*mean*mean) / (n - 1) / mean
 }
 
 // share counts the tokens of a prompt that are in the content of an earlier one: what a cache without an end would
@@ -141,6 +162,31 @@ func (r *Record) dispersion(seconds int) float64 {
 		sum += float64((c - mean) * (c - mean))
 	}
 	return sum / float64(len(counts)-1) / mean
+}
+
+// Crowd is how many requests come in the second of a request, itself among them.
+type Crowd struct {
+	P90 stats.Number `json:"p90"` // of the requests, which is no busiest second of one run
+	P99 stats.Number `json:"p99"`
+}
+
+// crowd returns the crowd of a stream with arrivals.
+func (r *Record) crowd() Crowd {
+	counts, n := slices.Sorted(slices.Values(r.perSecond)), 0.0
+	at := func(share float64) stats.Number {
+		seen := 0.0
+		for _, c := range counts {
+			seen += float64(c)
+			if seen >= share*n {
+				return stats.Number(c)
+			}
+		}
+		return stats.Number(math.NaN())
+	}
+	for _, c := range counts {
+		n += float64(c)
+	}
+	return Crowd{P90: at(0.9), P99: at(0.99)}
 }
 
 // windows returns the requests of each whole window of so many seconds.

@@ -20,11 +20,13 @@ type Summary struct {
 	RatePerS  stats.Number `json:"rate_per_s"`
 	PeakPerS  stats.Number `json:"peak_rate_per_s"` // of the busiest minute
 	PeakIn1S  stats.Number `json:"peak_in_1_s"`     // requests of the busiest second
-	GapCV     stats.Number `json:"gap_cv"`          // standard deviation / mean of the gaps; 1: Poisson
+	Crowd     Crowd        `json:"crowd_in_1_s"`
+	GapCV     stats.Number `json:"gap_cv"` // standard deviation / mean of the gaps; 1: Poisson
 
-	Dispersion []Dispersion `json:"dispersion"` // variance / mean of the requests in windows; 1: Poisson
-	OverTime   []Window     `json:"over_time"`  // equal parts of the stream
-	Hours      []Hour       `json:"hours"`      // of the day, UTC; null: the trace has no dates
+	Dispersion []Dispersion `json:"dispersion"`           // variance / mean of the requests in windows; 1: Poisson
+	Tenths     stats.Number `json:"dispersion_in_tenths"` // of a second, alike
+	OverTime   []Window     `json:"over_time"`            // equal parts of the stream
+	Hours      []Hour       `json:"hours"`                // of the day, UTC; null: the trace has no dates
 
 	Prompt      Lengths      `json:"prompt_tokens"`
 	Output      Lengths      `json:"output_tokens"`
@@ -67,8 +69,9 @@ const parts = 24
 func (r *Record) Summary(source string) *Summary {
 	unknown := stats.Number(math.NaN())
 	s := &Summary{Schema: SummarySchema, Source: source, Requests: r.prompts.n, DurationS: unknown, RatePerS: unknown,
-		PeakPerS: unknown, PeakIn1S: unknown, GapCV: unknown, SharedShare: unknown,
-		Prompt: r.prompts.lengths(), Output: r.outputs.lengths(), Correlation: stats.Number(r.logs.correlation()), record: r}
+		PeakPerS: unknown, PeakIn1S: unknown, Crowd: Crowd{unknown, unknown}, GapCV: unknown, Tenths: unknown,
+		SharedShare: unknown, Prompt: r.prompts.lengths(), Output: r.outputs.lengths(),
+		Correlation: stats.Number(r.logs.correlation()), record: r}
 	if r.tree != nil {
 		s.SharedShare = stats.Number(float64(r.reused) / float64(r.prompts.sum))
 	}
@@ -92,10 +95,11 @@ func (r *Record) time(s *Summary) {
 		}
 		s.PeakPerS = stats.Number(peak)
 	}
-	s.PeakIn1S = stats.Number(slices.Max(r.perSecond))
+	s.PeakIn1S, s.Crowd = stats.Number(slices.Max(r.perSecond)), r.crowd()
 	for _, w := range windowsS() {
 		s.Dispersion = append(s.Dispersion, Dispersion{w, stats.Number(r.dispersion(w))})
 	}
+	s.Tenths = stats.Number(r.dispersionOfTenths())
 	s.OverTime = r.overTime()
 }
 

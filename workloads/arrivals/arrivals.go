@@ -11,7 +11,7 @@ import (
 type Spec struct {
 	Process   string  `yaml:"process" names:"arrivals" doc:"law of the gaps between requests"`
 	Rate      float64 `yaml:"rate,omitempty" unit:"requests/s" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
-	CV        float64 `yaml:"cv,omitempty" about:"standard deviation / mean of the gaps"`
+	CV        float64 `yaml:"cv,omitempty" about:"standard deviation / mean of the gaps; where the rate changes, of gaps counted in requests that it expects, and null: 1, Poisson"`
 	OnRate    float64 `yaml:"on_rate,omitempty" unit:"requests/s" about:"rate within bursts"`
 	OffRate   float64 `yaml:"off_rate,omitempty" unit:"requests/s" about:"rate between bursts"`
 	OnS       float64 `yaml:"on_s,omitempty" about:"mean length of a burst"`
@@ -61,14 +61,14 @@ func kinds() []kind {
 		{"weibull", []string{"cv"}, false, newWeibullGaps},
 		// Equal gaps.
 		{"constant", nil, false, constant},
-		// Poisson at one of two rates. The time in each state is exponential with the given mean, and the first state is
-		// drawn by its share of the time.
-		{"on-off", []string{"on_rate", "off_rate", "on_s", "off_s"}, true, newBursts},
-		// Poisson at a rate that is linear between the points and stays at that of the last one, or starts over every
-		// period.
-		{"piecewise", []string{"points", "period_s"}, true, newPiecewise},
-		// Poisson at rate·(1 + amplitude·sin(2πt/period)), as 360 straight pieces.
-		{"sinusoid", []string{"amplitude", "period_s"}, false, newWave},
+		// Poisson, or with gamma gaps of a cv, at one of two rates. The time in each state is exponential with the given
+		// mean, and the first state is drawn by its share of the time.
+		{"on-off", []string{"on_rate", "off_rate", "on_s", "off_s", "cv"}, true, newBursts},
+		// Poisson, or with gamma gaps of a cv, at a rate that is linear between the points and stays at that of the last
+		// one, or starts over every period.
+		{"piecewise", []string{"points", "period_s", "cv"}, true, newPiecewise},
+		// Poisson, or with gamma gaps of a cv, at rate·(1 + amplitude·sin(2πt/period)), as 360 straight pieces.
+		{"sinusoid", []string{"amplitude", "period_s", "cv"}, false, newWave},
 	}
 }
 

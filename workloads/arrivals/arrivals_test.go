@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/decodesim/decodesim/sim"
 )
 
 // moments returns the mean and the coefficient of variation of n gaps.
@@ -66,6 +69,36 @@ func TestBurstsKeepTheirMeanRate(t *testing.T) {
 		mean, _ = moments(t, a, 400_000)
 		require.InEpsilon(t, 1/rate, mean, 0.02)
 	}
+}
+
+// TestGapsAreBurstyWithinBurstsToo: with a cv, each process whose rate changes keeps its mean rate, and the counts of
+// windows within one state have the variance of a renewal process, cv² times their mean.
+func TestGapsAreBurstyWithinBurstsToo(t *testing.T) {
+	for _, s := range []Spec{
+		{Process: "on-off", OnRate: 50, OffRate: 0, OnS: 1e6, OffS: 1, CV: 2},
+		{Process: "piecewise", Points: []Point{{0, 50}}, CV: 2},
+		{Process: "sinusoid", Rate: 50, Amplitude: 0, PeriodS: 100, CV: 2},
+	} {
+		p, err := New(s, 4)
+		require.NoError(t, err)
+		line := NewTimeline(p, 0)
+		counts := make([]float64, 20_000)
+		var at [64]sim.Time
+		for last := 0; last < len(counts); {
+			n, _ := line.Fill(at[:])
+			for _, a := range at[:n] {
+				last = int(a / sim.Time(sim.Second))
+				if last < len(counts) {
+					counts[last]++
+				}
+			}
+		}
+		mean, variance := stat.MeanVariance(counts, nil)
+		require.InEpsilon(t, 50, mean, 0.02, s.Process)
+		require.InEpsilon(t, 4, variance/mean, 0.06, s.Process)
+	}
+	mean, _ := moments(t, Spec{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6, CV: 3}, 400_000)
+	require.InEpsilon(t, 1.0/8, mean, 0.03)
 }
 
 // TestAScaledProcessHasAMultipleOfItsRate, at every instant, and as it was is left alone.
@@ -157,6 +190,8 @@ func TestBadArrivalsAreRefusedByName(t *testing.T) {
 		{Spec{Process: "on-off", OnRate: 1, OffRate: 2, OnS: 1, OffS: 1}, "arrivals.off_rate is 2"},
 		{Spec{Process: "on-off", OnRate: 1, OffRate: 0, OnS: 1}, "arrivals.off_s is 0"},
 		{Spec{Process: "on-off", OnRate: 1, OnS: 1e-9, OffS: 1e-9}, "arrivals.on_s"},
+		{Spec{Process: "on-off", OnRate: 1, OnS: 1, OffS: 1, CV: 101}, "arrivals.cv is 101"},
+		{Spec{Process: "piecewise", Points: []Point{{0, 1}}, CV: -1}, "arrivals.cv is -1"},
 		{Spec{Process: "piecewise"}, "arrivals.points"},
 		{Spec{Process: "piecewise", Points: []Point{{1, 1}}}, "starts with at_s = 0"},
 		{Spec{Process: "piecewise", Points: []Point{{0, 1}, {5, 1}, {4, 1}}}, "arrivals.points[2].at_s is 4"},

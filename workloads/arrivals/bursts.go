@@ -9,9 +9,9 @@ import (
 	"github.com/decodesim/decodesim/workloads/check"
 )
 
-// bursts is a rate that switches between two values after exponential times, which have a stream of their own: the
-// Markov-modulated Poisson process with two states, started in equilibrium. What is expected of it is what its mean
-// rate yields.
+// bursts is a rate that switches between two values after exponential times, which have a stream of their own: with
+// exponential gaps the Markov-modulated Poisson process with two states, started in equilibrium. What is expected of it
+// is what its mean rate yields.
 type bursts struct {
 	steady
 	states     *rand.Rand
@@ -48,7 +48,8 @@ func newBursts(s *Spec, seed uint64) (gaps, pace, error) {
 	b.steady = steady(mean)
 	b.on = b.states.Float64()*cycle < s.OnS
 	b.end = b.duration()
-	return exponentialGaps{}, b, nil
+	g, err := gapsWithin(s)
+	return g, b, err
 }
 
 func (b *bursts) instants(requests []float64) {

@@ -35,7 +35,8 @@ func newPiecewise(s *Spec, _ uint64) (gaps, pace, error) {
 		variates.ScaleAll(c.rate, s.Rate/mean)
 		c.accumulate()
 	}
-	return exponentialGaps{}, c, c.checkPeriod()
+	g, err := gapsWithin(s)
+	return g, c, cmp.Or(err, c.checkPeriod())
 }
 
 func (s *Spec) checkPoints() error {
@@ -84,7 +85,8 @@ func newWave(s *Spec, _ uint64) (gaps, pace, error) {
 		c.rate = append(c.rate, s.Rate*(1+float64(s.Amplitude*sine)))
 	}
 	c.close()
-	return exponentialGaps{}, c, c.checkPeriod()
+	g, err := gapsWithin(s)
+	return g, c, cmp.Or(err, c.checkPeriod())
 }
 
 // checkPeriod refuses periods so short that the arithmetic of thousands of them between two arrivals would blur.

@@ -20,6 +20,15 @@ func (exponentialGaps) left(r *rand.Rand) float64 { return r.ExpFloat64() }
 
 func poisson(s *Spec, _ uint64) (gaps, pace, error) { return exponentialGaps{}, steady(s.Rate), nil }
 
+// gapsWithin are those of a process whose rate changes, in numbers of requests that the rate expects.
+func gapsWithin(s *Spec) (gaps, error) {
+	if s.CV == 0 {
+		return exponentialGaps{}, nil
+	}
+	g, _, err := newGammaGaps(s, 0)
+	return g, err
+}
+
 type equalGaps struct{}
 
 func (equalGaps) fill(out []float64, _ *rand.Rand) {

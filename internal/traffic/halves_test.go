@@ -1,0 +1,122 @@
+package traffic
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/workloads/traces"
+)
+
+// half is one half of a trace, by time, that a law is judged on, and the laws that the other half has.
+type half struct {
+	path    string
+	name    string
+	options traces.Options // of the half that is left out
+	leftOut *Summary
+	fitted  *Summary
+	with    GapLaw // the nearest to the fitted half of all that are tried
+	without GapLaw // the nearest whose gaps are exponential where the rate changes
+}
+
+// halves returns both halves of traces whose arrivals were recorded.
+func halves(t *testing.T, traced ...[2]string) []half {
+	dir := os.Getenv("DECODESIM_SHARED")
+	if dir == "" {
+		t.Skip("DECODESIM_SHARED names no folder of traces")
+	}
+	var all []half
+	for _, of := range traced {
+		h := half{path: filepath.Join(dir, "workloads", of[1])}
+		whole, err := Describe(h.path, traces.Options{})
+		require.NoError(t, err)
+		middle := float64(whole.DurationS) / 2
+		parts := []traces.Options{{EndS: middle}, {StartS: middle}}
+		for i, name := range []string{"first", "second"} {
+			h.name, h.options = of[0]+", "+name, parts[i]
+			h.leftOut, err = Describe(h.path, parts[i])
+			require.NoError(t, err)
+			h.fitted, err = Describe(h.path, parts[1-i])
+			require.NoError(t, err)
+			laws, err := gapLaws(h.fitted, 1)
+			require.NoError(t, err)
+			sortByDistance(laws)
+			h.with = laws[0]
+			laws = slices.DeleteFunc(laws, func(l GapLaw) bool {
+				return l.CV > 0 && (l.Process == "on-off" || l.Process == "piecewise")
+			})
+			sortByDistance(laws)
+			h.without = laws[0]
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// ofCode is the trace whose bursts have bursts within them.
+var ofCode = [2]string{"code", "azure2023_code.csv.gz"}
+
+// off returns by what shares the p99 of TTFT and ITL under a law are off those under the half that is left out. The law
+// has the rate and the lengths of that half, so that arrivals alone differ.
+func (h *half) off(t *testing.T, law GapLaw) (ttft, itl float64) {
+	f, err := NewFit(h.leftOut, 1)
+	require.NoError(t, err)
+	law.Arrivals.Rate = float64(h.leftOut.RatePerS)
+	f.block.Arrivals = &law.Arrivals
+	require.NoError(t, f.Judge(t.Context(), Deployment{Scenario: "chat-8b"}, h.path, h.options, nil))
+	of := func(metric string) float64 {
+		i := slices.IndexFunc(f.Verdict.Rows, func(r VerdictRow) bool { return r.Metric == metric })
+		return float64(f.Verdict.Rows[i].Fit/f.Verdict.Rows[i].Trace) - 1
+	}
+	return of("TTFT p99"), of("ITL p99")
+}
+
+// TestBurstsWithinBurstsStandForHalvesLeftOut: gaps that are burstier than exponential within the states of a process
+// are tried because of the trace of code, whose longest ITLs come from seconds that are busier than their burst. A law
+// that was fitted to either half is then within a tenth on the other, and several times nearer than one without.
+func TestBurstsWithinBurstsStandForHalvesLeftOut(t *testing.T) {
+	for _, h := range halves(t, ofCode) {
+		require.Equal(t, "on-off", h.with.Process)
+		require.Greater(t, h.with.CV, 1.0)
+		_, with := h.off(t, h.with)
+		_, without := h.off(t, h.without)
+		t.Logf("%s: ITL p99 %+.3f, without %+.3f", h.name, with, without)
+		assert.Less(t, math.Abs(with), 0.1, h.name)
+		assert.Less(t, math.Abs(with), math.Abs(without)/3, h.name)
+	}
+}
+
+// TestTheDocumentationHasTheHalvesLeftOut: the table of docs/workloads.md.
+func TestTheDocumentationHasTheHalvesLeftOut(t *testing.T) {
+	if os.Getenv("DECODESIM_SOAK") == "" {
+		t.Skip("simulates sixteen fits: make published")
+	}
+	rows := [][]string{{"half left out", "", "0.1 s", "1 s", "10 s", "crowd p90", "crowd p99", "TTFT p99", "ITL p99"}}
+	number := func(n stats.Number) string { return text.Significant(float64(n)) }
+	for _, h := range halves(t, ofCode, [2]string{"conv", "azure2023_conv.csv.gz"},
+		[2]string{"reasoning", "servegen_reason_r1_30min.csv.gz"},
+		[2]string{"Mooncake", "mooncake_fast25_conversation.jsonl.gz"}) {
+		s := h.leftOut
+		rows = append(rows, []string{h.name, "the trace", number(s.Tenths), number(s.Dispersion[0].Index),
+			number(s.Dispersion[1].Index), number(s.Crowd.P90), number(s.Crowd.P99), "", ""})
+		for _, law := range []GapLaw{h.without, h.with} {
+			ttft, itl := h.off(t, law)
+			rows = append(rows, []string{"", law.name(), number(law.Tenths), number(law.Dispersion[0].Index),
+				number(law.Dispersion[1].Index), number(law.Crowd.P90), number(law.Crowd.P99),
+				text.SignedPercent(100 * ttft), text.SignedPercent(100 * itl)})
+		}
+	}
+	p := text.NewPage(false)
+	p.Table(rows)
+	page, err := os.ReadFile("../../docs/workloads.md")
+	require.NoError(t, err)
+	assert.True(t, strings.Contains(string(page), p.String()), "this is the table:\n%s", p.String())
+}
