@@ -22,6 +22,9 @@ func (in *Instance) commit() {
 func (in *Instance) commitSteps() {
 	s, b := &in.step, &in.batch
 	now, n := s.end, s.n
+	if in.pool.RecvInterval > 1 {
+		in.listen()
+	}
 	if in.retracts() {
 		in.retract()
 	}

@@ -298,8 +298,10 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	if limit > 0 {
 		n = min(n, limit)
 	}
-	if in.pool.AsyncScheduling && (in.anyAdmissible() || in.unseenLoads()) || in.work.growing {
-		n = 1 // the scheduler sees them at the end of it
+	if in.work.growing || in.pool.AsyncScheduling && in.unseenLoads() {
+		n = 1
+	} else if in.pool.AsyncScheduling && in.anyAdmissible() {
+		n = min(n, in.stepsUnseen()) // the scheduler sees them at the end of it
 	}
 	if len(in.transfers.awaiting) > 0 && in.loadsAhead() { // the last step of a request leaves more to the one after it
 		n = min(n, max(1, set.StepsToChange()-1))
@@ -335,22 +337,13 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		switch {
 		case w.Empty() && in.unseen(): // so was the step that the engine composed; then it knows
 			in.releaseEnded()
-			in.queue.visible = Forever
+			in.queue.seeAll(in.queuedBy(now))
 		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
-			in.queue.visible = Forever
+			in.queue.seeAll(in.queuedBy(now))
 		case w.Empty() && w.tookTurns: // vLLM composes the next step at once
 		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
 			return limit
 		}
-	}
-}
-
-// updateVisible sets which requests the scheduler sees: those that had reached the engine when the step that has just
-// ended began.
-func (in *Instance) updateVisible() {
-	in.queue.visible = Forever
-	if s := &in.step; s.n > 0 && (in.batch.n > 0 || in.pool.BatchQueue > 1) {
-		in.queue.visible = s.start.Add(s.price.Span(s.n-1) - in.cluster.ingress)
 	}
 }
 

@@ -57,7 +57,7 @@ func onOther(t *rapid.T) bool { return !soak.Asked() && rapid.Bool().Draw(t, "le
 var covered = map[string]int{
 	"preemptions": 500, "victims that were not the last admitted": 10, "steps that spend the budget": 1000,
 	"regime switches":      20,
-	"steps composed twice": 100, "tokens in vain": 100, "plans for a single request": 100,
+	"steps without a look": 300, "steps composed twice": 100, "tokens in vain": 100, "plans for a single request": 100,
 	"steps fixed before an arrival": 100, "arrivals on a step boundary": 100, "simultaneous arrivals": 500,
 	"overtakings": 500,
 	"evictions":   5000, "hits": 300, "answers to be asked for": 100, "sorted by cached prefixes": 50,

@@ -105,3 +105,35 @@ func decodes(batch []*naiveRequest) (list []*naiveRequest) {
 
 // defers reports whether what a step under way may write is not freed before it has ended.
 func (sc *scenario) defers() bool { return sc.loads && sc.blocks/2%2 == 0 }
+
+// recvInterval returns how often requests are looked for, which follows from what was drawn.
+func (sc *scenario) recvInterval() int {
+	if !sc.ahead || sc.ranks > 1 || sc.loads || sc.blocks%3 > 0 {
+		return 0
+	}
+	return []int{2, 3, 10, 30}[sc.blocks/3%4]
+}
+
+// seeAll lets the step that is composed have all requests that wait.
+func (n *naive) seeAll(in *naiveInstance) {
+	in.everybody, in.unasked = true, 0
+	for _, r := range in.waiting {
+		r.noticed = true
+	}
+}
+
+// listen has the engine look for requests as a step begins, unless it did so a few steps of decodes ago.
+func (n *naive) listen(in *naiveInstance) {
+	prompts := slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return !r.decoding && r.want > 0 })
+	in.unasked++
+	if in.computes() && !prompts && in.unasked < n.recvInterval() {
+		if slices.ContainsFunc(in.waiting, func(r *naiveRequest) bool { return !r.noticed }) {
+			n.cover["steps without a look"]++
+		}
+		return
+	}
+	in.unasked = 0
+	for _, r := range in.waiting {
+		r.noticed = true
+	}
+}

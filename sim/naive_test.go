@@ -117,6 +117,7 @@ type naiveInstance struct {
 	inTurns      bool // requests take their blocks one after the other
 	idle         bool // no step was under way before
 	everybody    bool // the step that is composed may have the requests that came since the last one began
+	unasked      int  // steps of decodes alone since the engine last looked for requests
 	loaded       int  // KV connectors' loads begun
 	loading      naiveLoading
 	aside        []*block // that the next step takes, while loads begin with it
@@ -129,7 +130,11 @@ type naiveInstance struct {
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied, in.adapters.copying = false, 0, 0
 	n.useAdapters(in)
-	in.everybody = !n.ahead || len(in.running) == 0 && !n.queues() || in.idle
+	if !n.ahead || len(in.running) == 0 && !n.queues() || in.idle {
+		n.seeAll(in)
+	} else {
+		in.everybody = false
+	}
 	if in.tree != nil {
 		in.tree.taken = 0
 	}
@@ -165,7 +170,7 @@ func (n *naive) again(in *naiveInstance) bool {
 	again := in.again
 	in.again = false
 	if n.queues() && (n.learn(in) || !in.everybody) {
-		in.everybody = true
+		n.seeAll(in)
 		n.cover["steps composed twice"]++
 		return true
 	}
@@ -242,9 +247,7 @@ func (n *naive) mayIdle(in *naiveInstance) {
 // beginsOn notes what begins with a step of an instance.
 func (n *naive) beginsOn(in *naiveInstance) {
 	n.peak = max(n.peak, n.blocks-in.free)
-	for _, r := range in.waiting {
-		r.noticed = true
-	}
+	n.listen(in)
 	for _, m := range in.arrived {
 		m.noticed = true
 	}

@@ -53,6 +53,7 @@ type PoolSpec struct {
 	StartsCold       bool         // so do the instances of the beginning; otherwise they are up at time 0
 	AsyncScheduling  bool         // a batch is fixed one step before it runs; see Instance.Head
 	BatchQueue       int          // steps composed before the result of the first is known, see batch_queue.go; 0: one
+	RecvInterval     int          // steps of decodes from one look for requests that have come to the next; 0 is 1
 	SwapBlocks       int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks    int64        // host memory for what the prefix cache evicts, in blocks
 	Tiers            []Tier       // below that, the nearest first, at most two
@@ -154,6 +155,10 @@ func (p *PoolSpec) validate() error {
 			p.SwapBlocks)
 	case p.BatchQueue < 0 || p.BatchQueue > 2 || p.BatchQueue == 2 && !p.AsyncScheduling:
 		return fmt.Errorf("sim: pool %q: BatchQueue is %d, must be 0, 1 or, with AsyncScheduling, 2", p.Name, p.BatchQueue)
+	case p.RecvInterval < 0 || p.RecvInterval > 1000 ||
+		p.RecvInterval > 1 && (!p.AsyncScheduling || p.Ranks > 1 || p.ConnectorLoads):
+		return fmt.Errorf("sim: pool %q: RecvInterval is %d, must be 0 to 1000 and, above 1, with AsyncScheduling and "+
+			"without Ranks and ConnectorLoads", p.Name, p.RecvInterval)
 	case p.ColdStart < 0:
 		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:

@@ -11,6 +11,8 @@ type queue struct {
 	order     Order // nil: first come, first served
 	sorts     bool  // requests stand in heaps
 	visible   Time  // the scheduler sees the requests that arrived by then; Forever: all
+	received  Time  // the engine last looked for requests when these had arrived; see PoolSpec.RecvInterval
+	unasked   int   // steps of decodes since then
 	front     []int32
 	pages     pages
 	heap      orderHeap
@@ -336,4 +338,62 @@ func (q *queue) emitted() (n int64) {
 		q.eachPacked(count)
 	}
 	return n
+}
+
+// seeAll lets the scheduler see all that wait: they arrived by then.
+func (q *queue) seeAll(by Time) { q.visible, q.received, q.unasked = Forever, by, 0 }
+
+// queuedBy returns by when requests arrived that are in the queue at now.
+func (in *Instance) queuedBy(now Time) Time { return now.Add(-in.cluster.ingress) }
+
+// updateVisible sets which requests the scheduler sees: those that had reached the engine when the step that has just
+// ended began or, if it looks for requests only now and then, when it last did.
+func (in *Instance) updateVisible() {
+	s := &in.step
+	switch {
+	case s.n == 0 || in.batch.n == 0 && in.pool.BatchQueue < 2:
+		in.queue.seeAll(in.queuedBy(in.cluster.now))
+	case in.pool.RecvInterval > 1:
+		in.queue.visible = in.queue.received
+	default:
+		in.queue.visible = in.queuedBy(s.start.Add(s.price.Span(s.n - 1)))
+	}
+}
+
+// listen notes when in has looked for requests while the steps that end ran: as those began that compute prompts, and
+// as every RecvInterval-th of decodes alone did. SGLang counts a step of prompts as a thousand
+// (sglang 0.5.23,
+// managers/scheduler_components/recv_skipper.py).
+func (in *Instance) listen() {
+	q, s, every := &in.queue, &in.step, in.pool.RecvInterval
+	if in.work.shape.Prefills > 0 {
+		q.unasked = every - 1
+	}
+	if since := q.unasked + s.n; since < every {
+		q.unasked = since
+	} else {
+		q.unasked = since % every
+		q.received = in.queuedBy(s.start.Add(s.price.Span(s.n - 1 - q.unasked)))
+	}
+}
+
+// stepsUnseen returns after how many steps the scheduler sees all requests that wait.
+func (in *Instance) stepsUnseen() int {
+	if r := in.queue.head(); in.pool.RecvInterval < 2 || r != nil && r.queuedAt <= in.queue.visible {
+		return 1
+	}
+	return in.pool.RecvInterval - in.queue.unasked
+}
+
+// stepsSeen returns how many more steps than the one under way at t, which ends at t or later, pass until the scheduler
+// sees a request that comes then.
+func (in *Instance) stepsSeen(t Time) int {
+	s, every := &in.step, in.pool.RecvInterval
+	switch {
+	case !in.pool.AsyncScheduling || in.batch.n == 0:
+		return 0
+	case every > 1:
+		return every - (in.queue.unasked+s.price.Cover(t.Sub(s.start)))%every
+	}
+	return 1
 }

@@ -190,11 +190,7 @@ func (in *Instance) joinQueue(now Time, r *Request) {
 	case in.replica.step.end == Forever:
 		in.cluster.wake(in.replica)
 	case in.step.n > 1 && !in.closed():
-		more := 0
-		if in.pool.AsyncScheduling && in.batch.n > 0 {
-			more = 1
-		}
-		in.cut(seen, more)
+		in.cut(seen, in.stepsSeen(seen))
 	}
 }
 

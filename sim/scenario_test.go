@@ -372,7 +372,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	if sc.queues() {
 		p.BatchQueue = 2
 	}
-	p.NetworkReserved = sc.reserved
+	p.RecvInterval, p.NetworkReserved = sc.recvInterval(), sc.reserved
 	p.UnnamedFirst, p.Drafter = sc.unnamedFirst(), sc.drafter()
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix

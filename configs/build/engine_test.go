@@ -224,6 +224,19 @@ func TestPromptsWaitForOthersWhole(t *testing.T) {
 	}
 }
 
+// TestSGLangLooksForRequestsNowAndThen, where it is modelled: a step ahead, and by itself.
+func TestSGLangLooksForRequestsNowAndThen(t *testing.T) {
+	inDir(t, strings.Replace(running("sglang"), "llama-3.1-8b", "qwen3-30b-a3b", 1))
+	const every = "pools.serve.scheduler_recv_interval=30"
+	assert.Equal(t, 30, build(t, every).Config.Pools[0].RecvInterval)
+	for _, set := range []string{"overlap_schedule=false", "data_parallel=2"} {
+		s, err := configs.Load("chat.yaml", configs.Options{Set: []string{every, "pools.serve." + set}})
+		require.NoError(t, err)
+		_, err = New(s)
+		require.ErrorContains(t, err, "scheduler_recv_interval=30: 30 is not modelled here; expected 1 or, ", set)
+	}
+}
+
 // TestSchedulersHaveTheEnginesArguments, each in its policy.
 func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 	scheduler := func(engine string, set ...string) sim.Scheduler {

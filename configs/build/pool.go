@@ -104,6 +104,13 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if _, sglang := pool.Scheduler.(*schedulers.SGLang); pool.AsyncScheduling && (!sglang || compared(p, pool)) {
 		pool.BatchQueue = rules.BatchQueue
 	}
+	if n := p.SchedulerRecvInterval; n > 1 {
+		if !pool.AsyncScheduling || p.DataParallel > 1 || p.Role != configs.RoleServe {
+			return s.Errorf(s.PoolPath(p, "scheduler_recv_interval"),
+				"%d is not modelled here; expected 1 or, in a pool of role serve without data_parallel, overlap_schedule", n)
+		}
+		pool.RecvInterval = n
+	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
 	pool.ConnectorLoads = rules.ConnectorLoads
 	if p.Role == configs.RoleDecode {

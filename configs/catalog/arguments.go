@@ -20,6 +20,7 @@ type EngineArguments struct {
 	EnableMixedChunk          bool    `yaml:"enable_mixed_chunk" doc:"decodes run in the steps of prompts; false: they wait"`
 	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" bound:"[0,1073741824]" unit:"tokens" doc:"tokens of one prompt in a step; 0: no limit"`
 	BatchWaitTimeoutIters     int     `yaml:"batch_wait_timeout_iters" bound:"[0,1048576]" unit:"steps" doc:"steps of decodes alone in which a prompt that could join waits for others to join with; 0: none"`
+	SchedulerRecvInterval     int     `yaml:"scheduler_recv_interval" bound:"[1,1000]" unit:"steps" doc:"steps of decodes alone after which the engine looks again for requests that have come; steps of prompts and an idle engine count as many"`
 	PrefillBelow              int     `yaml:"prefill_below" bound:"[0,1048576]" unit:"sequences" doc:"prompts run only while fewer sequences decode; 0: always"`
 	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
 	Reserve                   string  `yaml:"reserve" oneof:"reserves" doc:"cache taken at admission: as-computed prompt max-tokens max-model-len"`

@@ -108,6 +108,10 @@ func (d *drawn) limits(engine string) {
 		d.maybe("schedule_policy: %s", pick(d, "dfs-weight", "priority"))
 		d.maybe("schedule_conservativeness: %.2g", 0.3+d.Float64())
 		d.maybe("enable_mixed_chunk: true")
+		if body := strings.Join(d.lines, "\n"); !strings.Contains(body, "data_parallel") &&
+			!strings.Contains(body, "async_scheduling: false") && !strings.Contains(body, "role:") {
+			d.maybe("scheduler_recv_interval: %d", 2+d.IntN(40))
+		}
 		d.maybe("max_prefill_tokens: %d", 9000+d.IntN(9000))
 		d.maybe("num_gpu_blocks: %d", 3000+d.IntN(3000))
 	case "tensorrt-llm":

@@ -33,6 +33,7 @@ func (w *writer) sglang() {
 		w.say("--retraction-policy", p.RetractionPolicy)
 	}
 	number(w, "--schedule-conservativeness", p.ScheduleConservativeness, a.ScheduleConservativeness)
+	number(w, "--scheduler-recv-interval", p.SchedulerRecvInterval, a.SchedulerRecvInterval)
 	w.switched(p.EnableMixedChunk, "--enable-mixed-chunk")
 	decodes := p.Decodes() && !p.Prefills()
 	w.switched(!p.EnablePrefixCaching && !decodes, "--disable-radix-cache")

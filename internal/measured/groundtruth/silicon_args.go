@@ -23,6 +23,7 @@ type engineArgs struct {
 	MaxPrefillTokens   string `json:"max_prefill_tokens"`
 	MaxRunningRequests string `json:"max_running_requests"`
 	MemFractionStatic  string `json:"mem_fraction_static"`
+	AttentionBackend   string `json:"attention_backend"`
 
 	MaxNumTokens    string `json:"trt_max_num_tokens"` // TensorRT-LLM
 	FreeMemFraction string `json:"trt_free_mem_fraction"`
@@ -90,6 +91,19 @@ func (a engineArgs) sglang(p *setup.Scenario) {
 	if a.PrefixCachingOff {
 		p.Argument("enable_prefix_caching", false)
 	}
+	if strings.HasPrefix(a.AttentionBackend, "trtllm_") && ranks == 1 {
+		p.Argument("scheduler_recv_interval", a.recvInterval())
+	}
+}
+
+// recvInterval returns after how many steps of decodes a server of a script for Blackwell looks for requests: 30, and
+// 10 below 16 clients. The scripts of DeepSeek-R1 and Qwen3.5 that choose TensorRT-LLM's attention kernels set it so
+// (from memory: unverified; between 8 and 16 clients TTFT jumps by some ten steps in their rows, and in no others).
+func (a engineArgs) recvInterval() int {
+	if a.clients < 16 {
+		return 10
+	}
+	return 30
 }
 
 // unknownShare is the memory share of SGLang servers whose scripts set it to what is not known: the least in steps of a

@@ -69,6 +69,22 @@ func TestPromptsWaitWhereTheTTFTSaysSo(t *testing.T) {
 	}
 }
 
+// TestScriptsForBlackwellLookForRequestsNowAndThen, more seldom from 16 clients on; no rank of several does.
+func TestScriptsForBlackwellLookForRequestsNowAndThen(t *testing.T) {
+	scripts := `[{"engine_args_id": "b", "flags": {"attention_backend": "trtllm_mla"}},
+		{"engine_args_id": "h", "flags": {"attention_backend": "flashinfer"}}]`
+	for _, c := range []struct{ script, clients, ranks, every string }{
+		{"b", "8", "1", "10"}, {"b", "15", "1", "10"}, {"b", "16", "1", "30"}, {"b", "64", "4", ""}, {"h", "64", "1", ""},
+	} {
+		tensor := map[string]string{"1": "4", "4": "1"}[c.ranks]
+		f, err := measuredtest.ReadText(t, siliconTable("backend", "sglang", "engine_args_id", c.script, "concurrency",
+			c.clients, "num_prompts", "", "attn_tp", tensor, "attn_dp", c.ranks), "engine_args.json", scripts)
+		pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
+		_, every, _ := strings.Cut(pool, "scheduler_recv_interval: ")
+		assert.Equal(t, c.every, strings.TrimSpace(every), "%+v", c)
+	}
+}
+
 // TestDynamosSGLangMixesChunks, of the rows that say nothing of their servers, and no other does.
 func TestDynamosSGLangMixesChunks(t *testing.T) {
 	for _, c := range []struct {

@@ -142,10 +142,8 @@ func causes() []string {
 			"predicted, while a request as a whole takes about as long; how those clients were started is not stated. With " +
 			"512 clients TTFT grows with the length of the output, to ten times what is predicted: something waits that is " +
 			"not modelled, perhaps the one process that turns tokens into text.",
-		"**Prompts that a server holds back.** Under SGLang on B200, TTFT jumps between 8 and 16 clients by some ten " +
-			"steps, and no argument that is known tells why. A script of DeepSeek-R1 under TensorRT-LLM has prompts wait " +
-			"for others for 40 steps (batch_wait_timeout_iters) under loads that it does not say, and no group of rows shows " +
-			"which.",
+		"**Prompts that a server holds back.** A script of DeepSeek-R1 under TensorRT-LLM has prompts wait for others for " +
+			"40 steps (batch_wait_timeout_iters) under loads that it does not say, and no group of rows shows which.",
 		"**Attention data parallelism.** In the rows of TensorRT-LLM that have several ranks TTFT is up to three times as " +
 			"long as predicted. It can hold prompts back until every rank has one, or for so many steps " +
 			"(attention_dp_config); no row says whether it did, and it is not modelled.",

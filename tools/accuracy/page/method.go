@@ -186,6 +186,10 @@ func caveats(m *markdown) {
 			"in Dynamo's runtime 0.8, all of Llama-3.1-8B, are taken to mix decodes into the steps of prompts "+
 			"(enable_mixed_chunk; unverified), without which their TTFT would be three times as long as measured: a setting "+
 			"read off latencies too. The others, whose TTFT says that prompts go first, are not.",
+		"SGLang's scripts for Blackwell that choose TensorRT-LLM's attention kernels, of DeepSeek-R1 and Qwen3.5, are taken "+
+			"to have the scheduler look for requests every 30 steps of decodes, and every 10 below 16 clients "+
+			"(scheduler_recv_interval; from memory: unverified). Their TTFT jumps by some ten steps between 8 and 16 clients, "+
+			"and that of no other script does.",
 		"The vLLM rows of A that come from NVIDIA's own runs do not state the token budget of a step. It is taken as 2048, "+
 			"which their mean TPOT and TTFT of one deployment fit at every load; 8192, the default of a server, they "+
 			"contradict. That reads a setting off latencies, so the errors on these rows are a little too good. Nor do they "+
