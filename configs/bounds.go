@@ -126,7 +126,7 @@ func fixedNames() map[string][]string {
 		"preemption-modes":    {catalog.PreemptRecompute, catalog.PreemptSwap},
 		"retraction-policies": {catalog.RetractLength, catalog.RetractPriority},
 		"preemption-victims":  {catalog.VictimTail, catalog.VictimLastInOrder},
-		"attentions":          {"flash", "flash-fp8", "materialized"},
+		"attentions":          {"flash", "flash-fp8", "flash-per-head", "materialized"},
 		"performance-modes":   {catalog.ModeBalanced, catalog.ModeThroughput, catalog.ModeInteractivity},
 	}
 }

@@ -36,6 +36,10 @@ import (
 // A kernel that materialises its scores writes and reads S = Q·Kᵀ and P = softmax(S), all a/t · layers of them at 2
 // bytes: 8 · a/t · layers bytes per pair of query and key, which an IO-aware kernel keeps on chip (Dao et al.,
 // FlashAttention, arXiv 2205.14135, §2.2).
+//
+// A kernel that decodes head by head reads the keys and values of a group of query heads once for each of them, all
+// but once from the L2 cache: per context token  layers · a/t · (d_k + d_v) · b  bytes at perHeadBps, or what they take
+// from memory where that is longer.
 type attention struct {
 	name      string
 	window    int     // index into the windows; −1: sees the whole context
@@ -45,10 +49,12 @@ type attention struct {
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
 	scores    float64 // bytes per pair, of either, in a kernel that materialises them; 0: none
+	perHead   float64 // bytes per context token of a decode, read anew for each query head; 0: for a group
 	padding   float64 // by how much longer its products are than those of its heads
 
 	// Times at the efficiency, in the slowest stage, and at peak.
 	ctxPS, scorePS       float64 // memory, per context token and per pair
+	decodePS             float64 // memory, per context token of a decode
 	flopsPS, flopsPeakPS float64 // per context token of a decode
 	pairPS, pairPeakPS   float64 // per pair of a prompt
 
@@ -154,7 +160,16 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 	if d.Materialized {
 		a.scores = 4 * 2 * heads / each
 	}
+	if d.PerHead && g.Latent == 0 {
+		a.perHead = d.entryBytes(g) / float64(g.KVHeads) * float64(g.Heads) / float64(d.Parallel.Tensor) / each
+	}
 }
+
+// perHeadBps is the bytes/s at which kernels that decode head by head read keys and values that other heads of a group
+// have just read. Static batches of TensorRT-LLM 0.9 with contexts of 1,000 to 3,000 tokens (its performance page of
+// April 2024) take longer than weights, memory and launches by what 4.4 to 4.7e12 bytes/s take: Mistral 7B on H100,
+// H200 and A100, Falcon 180B on H100 and A100, with caches in fp8 and bf16, which have 4 and 29 heads in a group.
+const perHeadBps = 4.5e12
 
 // headPadding returns by how much the heads are fewer than those that the kernel of sparse latents multiplies:
 // FlashMLA's has 64 or 128, and vLLM pads the queries of a rank with heads of nothing (0.22.1, vllm/models/deepseek_v4/
@@ -176,6 +191,7 @@ func (a *attention) price(d *Deployment) {
 	e, peak, stretch := &d.Efficiency, d.attentionPeak(), d.stretch()
 	bandwidth := e.KVBandwidth * d.GPU.BandwidthBps.Value
 	a.ctxPS, a.scorePS = a.bytes/bandwidth*psPerS*stretch, a.scores/bandwidth*psPerS*stretch
+	a.decodePS = max(a.ctxPS, a.perHead/perHeadBps*psPerS*stretch)
 	a.pairPeakPS = a.pairFLOPs / peak * psPerS
 	a.pairPS = a.pairPeakPS / e.AttentionCompute * stretch * a.padding
 	achieved := e.AttentionCompute

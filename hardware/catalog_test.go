@@ -100,6 +100,7 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 	}
 	d.Launch.Eager, d.Launch.Async, d.Materialized = sometimes(), sometimes(), sometimes()
 	d.Phase = hardware.Phase(r.IntN(3))
+	d.PerHead = !d.Materialized && sometimes()
 	d.AttentionFP8 = d.KVDtype == "fp8" && d.GPU.FLOPS.FP8.Known() && sometimes()
 	if d.Validate() != nil {
 		*d = plain

@@ -25,6 +25,7 @@ type Deployment struct {
 	Phase        Phase
 	Materialized bool // attention writes its scores to memory and reads them back
 	AttentionFP8 bool // attention multiplies queries, keys and values in fp8
+	PerHead      bool // decodes read keys and values anew for every query head of a group
 }
 
 // Phase is which part of requests a replica runs.

@@ -43,9 +43,9 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		}
 		out = append(out, PartCost{
 			Name: "KV cache, " + a.name, Kind: sim.KV, Bytes: sees * (a.bytes + a.scores), FLOPs: sees * a.flops,
-			MemoryS: sees * (a.ctxPS + a.scorePS) / psPerS, ComputeS: sees * a.flopsPS / psPerS,
+			MemoryS: sees * (a.decodePS + a.scorePS) / psPerS, ComputeS: sees * a.flopsPS / psPerS,
 			ComputePeakS: sees * a.flopsPeakPS / psPerS,
-			TimeS:        r.decoding(&a, sees*(a.ctxPS+a.scorePS), sees*a.flopsPS) / psPerS,
+			TimeS:        r.decoding(&a, sees*(a.decodePS+a.scorePS), sees*a.flopsPS) / psPerS,
 		})
 	}
 	if state := l.sequences * 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor); state > 0 {

@@ -326,6 +326,27 @@ func TestMaterializedScores(t *testing.T) {
 	}
 }
 
+// A kernel that decodes head by head reads what a group of heads shares once for each of them, at the speed of the L2
+// cache; what prompts read and heads without groups stay as they are, and so does the least that a step takes.
+func TestDecodingHeadByHead(t *testing.T) {
+	b := alike(64, 3000)
+	for model, again := range map[string]float64{"mistral-7b-v0.1": 64 * 3000 * 32 * 32 * 2 * 128 * 2 / 4.5e12,
+		"llama-2-7b": 0} {
+		d := deployment(t, model, "h200-sxm", 1)
+		d.Efficiency.KVBandwidth, d.Efficiency.AttentionCompute = 0.9, 1
+		d.Efficiency.Overlap = 1
+		perHead := d
+		perHead.PerHead = true
+		a, z := price(hardware.NewRoofline(d, 0), b), price(hardware.NewRoofline(perHead, 0), b)
+		want := max(again, a.Part[sim.KV].A.Seconds())
+		assert.InEpsilon(t, want, z.Part[sim.KV].A.Seconds(), 1e-5, model)
+		assert.InDelta(t, want-a.Part[sim.KV].A.Seconds(), (z.First - a.First).Seconds(), 1e-6, model)
+		assert.Equal(t, a.Bound, z.Bound, model)
+		prompt := batch{chunks: []chunk{{1000, 2000}}}
+		assert.Equal(t, price(hardware.NewRoofline(d, 0), prompt), price(hardware.NewRoofline(perHead, 0), prompt), model)
+	}
+}
+
 // The constants of an engine are checked one by one.
 func TestEfficiencyRanges(t *testing.T) {
 	e := efficiency(t, "vllm-v1")

@@ -166,7 +166,7 @@ func naiveParts(d *hardware.Deployment, b batch, m mine) (products, others float
 			products += productS(d, p, m)
 			continue
 		}
-		memoryS := p.memoryS
+		memoryS := max(p.memoryS, p.againS*d.Efficiency.KVBandwidth)
 		if p.kind == "decode" && len(b.chunks) > 0 {
 			memoryS *= max(1, d.Efficiency.MixedKV)
 		}
@@ -296,7 +296,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		for name, on := range map[string]bool{
 			"data parallel": d.Parallel.Data > 1, "stages": d.Parallel.Pipeline > 1,
 			"graphs": d.Launch.Graphs != nil, "eager": d.Launch.Eager,
-			"async": d.Launch.Async, "materialized": d.Materialized, "attention in fp8": d.AttentionFP8,
+			"head by head": d.PerHead && len(b.decodes) > 0,
+			"async":        d.Launch.Async, "materialized": d.Materialized, "attention in fp8": d.AttentionFP8,
 			"sparse":    d.Model.Precision.Weights[llm.Attention].Sparse,
 			"quantized": d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, llm.Attention).quantizedS > 0,
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
@@ -324,5 +325,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 32, "every feature was met: %v", features)
+	assert.Len(t, features, 33, "every feature was met: %v", features)
 }

@@ -168,11 +168,10 @@ func (r *Roofline) growths(slower float64) []growths {
 	for i := range r.attend {
 		a := &r.attend[i]
 		x := &exact[a.window+1]
-		m := a.ctxPS + a.scorePS
-		slow := float64(m * slower)
+		slow := float64((a.decodePS + a.scorePS) * slower)
 		x.price += r.decoding(a, slow, a.flopsPS)
 		x.memory += slow
-		x.boundMemory += float64(m * r.peakKV)
+		x.boundMemory += float64((a.ctxPS + a.scorePS) * r.peakKV)
 		x.boundFLOPs += a.flopsPeakPS
 	}
 	out := make([]growths, r.shares+1)

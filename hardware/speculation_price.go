@@ -162,7 +162,7 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 		}
 		pairs := float64(sees * rows)
 		leastPairs := max(0, float64(least*rows)-triangle)
-		m := float64(share * slower * (float64(reads*a.ctxPS) + float64(pairs*a.scorePS)))
+		m := float64(share * slower * (float64(reads*a.decodePS) + float64(pairs*a.scorePS)))
 		kv += m
 		attention += r.decoding(a, m, float64(share*pairs*a.flopsPS))
 		boundMemory += float64(share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS)))

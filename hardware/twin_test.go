@@ -98,6 +98,7 @@ func (b batch) shape(d *hardware.Deployment) sim.Shape {
 type part struct {
 	bytes, memoryS, computeS float64
 	quantizedS               float64 // of computeS, where the rows are quantised as the weights are
+	againS                   float64 // least that decodes take to read keys and values anew for every query head
 	latent                   bool    // attends to latents
 	padding                  float64 // by how much longer its kernel multiplies; 0: none
 	kind                     string  // weights, experts, decode or cache, for the efficiency that it has
@@ -186,7 +187,7 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 					d.GPU.Architecture == "blackwell" && !d.AttentionFP8 {
 					p.computeS *= d.GPU.FLOPS.BF16.Value / d.GPU.FLOPS.FP8.Value
 				}
-				p.bytes, p.computeS = p.bytes*share, p.computeS*share
+				p.bytes, p.computeS, p.againS = p.bytes*share, p.computeS*share, p.againS*share
 				parts = append(parts, p)
 			}
 		}
@@ -261,12 +262,12 @@ func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b ba
 	return out
 }
 
-// costs are what a token of context costs in a layer, in bytes of cache and of scores, and in FLOPs of a decode and of
-// a prompt token.
-type costs struct{ bytes, scores, decode, pair float64 }
+// costs are what a token of context costs in a layer, in bytes of cache, of scores and of the cache read for every
+// query head, and in FLOPs of a decode and of a prompt token.
+type costs struct{ bytes, scores, perHead, decode, pair float64 }
 
 func (k costs) times(x float64) costs {
-	return costs{k.bytes * x, k.scores * x, k.decode * x, k.pair * x}
+	return costs{k.bytes * x, k.scores * x, k.perHead * x, k.decode * x, k.pair * x}
 }
 
 // elementBytes is what the formats of caches take.
@@ -292,6 +293,9 @@ func cost(d *hardware.Deployment, a llm.SelfAttention) costs {
 		if a.Index.TopK > 0 && fp8 {
 			k.bytes = rank + 4*math.Ceil(rank/128) + 2*rope
 		}
+	}
+	if d.PerHead && rank == 0 {
+		k.perHead = heads * float64(a.KeyDim+a.ValueDim) * element
 	}
 	if d.Materialized {
 		k.scores = 4 * 2 * heads // written and read before and after the softmax
@@ -344,6 +348,7 @@ func visit(d *hardware.Deployment, w sim.Window, layers float64, k costs, b batc
 	decodes, chunks := part{kind: "decode"}, part{kind: "cache"}
 	for _, context := range b.decodes {
 		decodes.bytes += layers * float64(seen(w, context)) * (k.bytes + k.scores)
+		decodes.againS += layers * float64(seen(w, context)) * k.perHead / 4.5e12
 		decodes.computeS += layers * float64(seen(w, context)) * k.decode / attentionPeak(d)
 	}
 	for _, c := range b.chunks {

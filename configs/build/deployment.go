@@ -44,6 +44,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	}
 	d.Materialized = p.Attention == "materialized"
 	d.AttentionFP8 = p.Attention == "flash-fp8"
+	d.PerHead = p.Attention == "flash-per-head"
 	d.Decoding = decodingOf(s)
 	if p.Decodes() {
 		d.Speculation, err = drafterOf(s, d.Model)

@@ -63,6 +63,9 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 	if d.Engine == "vllm" && beforeV1.MatchString(l.Version) {
 		d.Scheduling = "vllm-v0"
 	}
+	if decodesPerHead(d.Engine, l.Version, d.Model) {
+		d.Arguments, r.took.perHead = append(d.Arguments, "attention: flash-per-head"), true
+	}
 	for _, part := range []func(*replica) string{r.precision, r.layout, r.speculation} {
 		if skip := part(&d); skip != "" {
 			return d, skip

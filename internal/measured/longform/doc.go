@@ -5,6 +5,7 @@
 //	table.go       the table; rows that describe one run are one run
 //	columns.go     its columns, and those that nothing reads
 //	deployment.go  model, GPU, engine and layout as a scenario
+//	kernels.go     which kernels a release of an engine had
 //	load.go        lengths and arrivals as a workload
 //	mlperf.go      what the results of MLPerf leave to its rules
 //	metric.go      metric, unit and per as a value

@@ -51,7 +51,7 @@ type row struct {
 type assumptions struct {
 	requests, counts, dataset, operations, older bool
 	ranIn, fewest, replicas, longer, inHouse     bool
-	offloaded, attention                         bool
+	offloaded, attention, perHead                bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -208,6 +208,8 @@ func (a *assumptions) notes() (said []string) {
 		{a.inHouse, "DeepSeek's own engine is priced as SGLang, which runs its kernels, with two batches that take turns"},
 		{a.offloaded, "weights that the memory of the host holds are priced as if the GPU held them: fetching them passes " +
 			"while it reads prompts"},
+		{a.perHead, "before 0.10, TensorRT-LLM reads the cache anew for every query head that shares keys and values with " +
+			"others, except, since 0.8, those of groups of 8 heads of 128"},
 		{a.longer, "a model that was run with longer sequences than its context has the context of the run"},
 		{a.attention, "models of experts of which a table says that attention DP may be on had it on, with the experts " +
 			"shared, as the other rows of that table and the next one for the same GPUs do"},
