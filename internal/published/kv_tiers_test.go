@@ -87,6 +87,7 @@ func infiniteHits(t *testing.T, trace string) float64 {
 	text, err := gzip.NewReader(file)
 	require.NoError(t, err)
 	seen, hits, all := map[int]bool{}, 0, 0
+	knownBlocks, blocks := 0, 0
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -104,7 +105,10 @@ func infiniteHits(t *testing.T, trace string) float64 {
 		}
 		hits += min(512*known, r.Tokens-1) / 16 * 16
 		all += r.Tokens
+		knownBlocks += known
+		blocks += len(r.Blocks)
 	}
 	require.NoError(t, lines.Err())
+	require.InDelta(t, 0.3664, float64(knownBlocks)/float64(blocks), 5e-5, "as the statistics of the trace count")
 	return float64(hits) / float64(all)
 }
