@@ -71,7 +71,7 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs, most map[string]
 		requests = r.Count("num_prompts", 1)
 	}
 	p.ClosedLoop(clients, requests)
-	p.Lengths(prompt, output, lengthShare(r, "length_dist"))
+	p.Lengths(prompt, output, gapShare(&run.Labels, lengthShare(r, "length_dist")))
 	if len(p.Pools) == 0 {
 		siliconArguments(r, &run.Labels, &p, args)
 	} else {
@@ -95,7 +95,7 @@ func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario,
 		p.Argument("async_scheduling", false)
 	}
 	if l.Source == "nvidia_gap" {
-		gapArguments(l, p)
+		gapArguments(p)
 		if p.Engine == "vllm" {
 			p.Sampling = samplingOf(r.Text("model"), l.Version)
 		}
@@ -103,18 +103,26 @@ func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario,
 }
 
 // gapArguments adds what servers of source nvidia_gap ran with, which they do not state. The mean TPOT and TTFT of
-// Qwen3-32B under vLLM on H100 fit gapBudget at every load and contradict the 8192 of a default server. The SGLang of
-// Dynamo's runtime 0.8 is taken to mix decodes into the steps of prompts, as Dynamo's planners of one pool assume
-// (unverified): the TTFT of Llama-3.1-8B is then a half less, as measured, and that of the others, of another release,
-// contradicts it.
-func gapArguments(l *measured.Labels, p *setup.Scenario) {
-	switch {
-	case p.Engine == "vllm":
+// Qwen3-32B under vLLM on H100 fit gapBudget at every load and contradict the 8192 of a default server.
+func gapArguments(p *setup.Scenario) {
+	if p.Engine == "vllm" {
 		p.Argument("max_num_batched_tokens", gapBudget)
-	case p.Engine == "sglang" && l.Version == dynamoSGLang:
-		p.Argument("enable_mixed_chunk", true)
 	}
 }
+
+// gapShare returns the least length of a prompt or an output over the nominal one, given what the row says of it. The
+// rows of the SGLang in Dynamo's runtime 0.8 say that lengths are fixed. Requests of one length stay in waves, which
+// the TTFT of Llama-3.1-8B contradicts: its prompts come one by one, as if lengths were as uneven as InferenceX's
+// (unverified). The TTFT of the other rows of source nvidia_gap, of other releases, is that of waves.
+func gapShare(l *measured.Labels, stated float64) float64 {
+	if l.Source == "nvidia_gap" && l.Engine == "sglang" && l.Version == dynamoSGLang {
+		return unevenShare
+	}
+	return stated
+}
+
+// unevenShare is that of InferenceX.
+const unevenShare = 0.8
 
 // waitsForOthers reports whether prompts waited for others on a server whose script can have them do so. It says for
 // how many steps, but not for which loads: the TTFT of Llama-3.1-70B is that of servers that wait where 1024 tokens are

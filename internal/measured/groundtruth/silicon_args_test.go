@@ -85,11 +85,11 @@ func TestScriptsForBlackwellLookForRequestsNowAndThen(t *testing.T) {
 	}
 }
 
-// TestDynamosSGLangMixesChunks, of the rows that say nothing of their servers, and no other does.
-func TestDynamosSGLangMixesChunks(t *testing.T) {
+// TestLengthsUnderDynamosSGLangAreUneven, of the rows that say nothing of their servers, and of no others.
+func TestLengthsUnderDynamosSGLangAreUneven(t *testing.T) {
 	for _, c := range []struct {
 		source, backend, version string
-		mixes                    bool
+		uneven                   bool
 	}{
 		{"nvidia_gap", "sglang", "0.5.6.post2", true},
 		{"nvidia_gap", "sglang", "0.5.1.post1", false},
@@ -97,9 +97,9 @@ func TestDynamosSGLangMixesChunks(t *testing.T) {
 		{"inferencex", "sglang", "0.5.6.post2", false},
 	} {
 		f, err := measuredtest.ReadText(t, siliconTable("source", c.source, "backend", c.backend, "backend_version",
-			c.version, "engine_args_id", ""), "engine_args.json", otherScripts)
-		pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
-		assert.Equal(t, c.mixes, strings.Contains(pool, "enable_mixed_chunk: true\n"), "%+v", c)
+			c.version, "engine_args_id", "", "length_dist", "fixed_nominal"), "engine_args.json", otherScripts)
+		scenario := measuredtest.OneRun(t, f, err).Scenario
+		assert.Equal(t, c.uneven, strings.Contains(scenario, "distribution: uniform"), "%+v: %s", c, scenario)
 	}
 }
 

@@ -137,11 +137,9 @@ func causes() []string {
 			"1/(1 − load): a step that is some percent too long makes a queue that does not drain, and a TTFT many times too " +
 			"long, without limit where a whole GPU is left out. Mixtral-8x7B on two H100 at 20 requests/s is such a case. The " +
 			"TPOT of the same stages, beside it in the table, errs by far less.",
-		"**Llama-3.1-8B under SGLang.** Requests of one length, whose clients are taken to start at once, stay in waves. " +
-			"Where 100 tokens are written, prompts come one by one instead, and TTFT is a third to a half of what is " +
-			"predicted, while a request as a whole takes about as long; how those clients were started is not stated. With " +
-			"512 clients TTFT grows with the length of the output, to ten times what is predicted: something waits that is " +
-			"not modelled, perhaps the one process that turns tokens into text.",
+		"**Llama-3.1-8B under SGLang.** With 512 clients TTFT grows with the length of the output, to ten times what is " +
+			"predicted, and TPOT is 23 to 30 ms on four GPUs as on eight: the host does something that is not modelled. One " +
+			"process that delivers tokens in their order, at whatever rate, does not explain both.",
 		"**Prompts that a server holds back.** A script of DeepSeek-R1 under TensorRT-LLM has prompts wait for others for " +
 			"40 steps (batch_wait_timeout_iters) under loads that it does not say, and no group of rows shows which.",
 		"**Attention data parallelism.** In the rows of TensorRT-LLM that have several ranks TTFT is up to three times as " +
