@@ -154,6 +154,48 @@ func (in *Instance) dropEnded(slot int32) {
 	in.forget(slot)
 }
 
+// AdmitNext says that the step after this one admits r, which CachedTokens was asked of last, computes so many of its
+// tokens and takes blocks for takes of them. The engine composes that step now, so r has the blocks at once, and
+// others can find those that the step computes. It returns how many free blocks r takes only when it is admitted.
+func (w *Work) AdmitNext(r *Request, computes, takes int32) int64 {
+	in, m := w.in, w.match
+	blocks := w.BlocksToAdmit(takes)
+	if !in.cache.Caches() || m.Offloaded > 0 { // host memory is read when r is admitted
+		w.SetAside(blocks - int64(m.Free))
+		return blocks
+	}
+	tokens := w.matched()
+	if m.Cached > 0 {
+		in.cache.Reuse(r.slot, r.prompt(), m)
+	} else {
+		in.cache.Forget(r.slot)
+	}
+	r.blocks, r.ahead = int32(in.cache.Blocks(tokens+takes)), 1+m.Cached
+	in.cache.Allocate(int64(r.blocks - m.Cached))
+	in.cache.Publish(r.slot, r.prompt(), tokens+computes)
+	in.transfers.ahead = append(in.transfers.ahead, r.slot)
+	later := in.cache.Passing(tokens, tokens+takes)
+	w.SetAside(later)
+	return later
+}
+
+// Ahead reports whether r, which waits, has the blocks of this step since it was composed.
+func (w *Work) Ahead(r *Request) bool { return r.ahead > 0 }
+
+// releaseAhead frees what requests have that the step was to admit and has not: a client has cancelled one meanwhile.
+func (in *Instance) releaseAhead() {
+	for len(in.transfers.ahead) > 0 {
+		in.dropAhead(&in.requests.at[in.transfers.ahead[0]])
+	}
+}
+
+// dropAhead frees the blocks that r, which waits, has had since the step that was to admit it was composed.
+func (in *Instance) dropAhead(r *Request) {
+	in.transfers.ahead = without(in.transfers.ahead, r.slot)
+	in.cache.ReleaseUnread(r.slot, r.prompt(), int64(r.blocks), 0)
+	r.blocks, r.ahead = 0, 0
+}
+
 // freeDeferred frees the blocks of requests that had ended before the step which has just ended: their tokens in vain
 // were in that.
 func (in *Instance) freeDeferred() {

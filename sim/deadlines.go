@@ -78,6 +78,9 @@ func (in *Instance) cancel(slot int32, now Time) {
 		if r.state == swappedOut {
 			in.dropSwapped(slot)
 		} else {
+			if r.ahead > 0 {
+				in.dropAhead(r)
+			}
 			in.cache.Forget(slot)
 			in.queue.cancel(slot)
 		}

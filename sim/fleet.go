@@ -237,7 +237,10 @@ func (c *Cluster) takeRequests(in *Instance) (lost []Request) {
 // takeRequestsOf returns those requests of an instance without ranks, or of a rank, as they are after n steps of the
 // segment under way.
 func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
-	keep := func(r *Request) { lost = append(lost, *r) }
+	keep := func(r *Request) {
+		lost = append(lost, *r)
+		lost[len(lost)-1].ahead = 0
+	}
 	for _, lane := range in.batches() {
 		for slot := lane.batch.first; slot != noSlot; slot = in.requests.at[slot].next {
 			if r := &in.requests.at[slot]; r.state == prefilling || r.state == decoding {

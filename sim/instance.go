@@ -328,6 +328,9 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		}
 		w.reset(now)
 		limit = in.pool.Scheduler.Schedule(in, w)
+		if len(t.ahead) > 0 {
+			in.releaseAhead()
+		}
 		if w.demand > in.cache.Free() {
 			panic("sim: the scheduler composed a step that the cache cannot hold")
 		}

@@ -294,15 +294,6 @@ func (w *Work) SetAside(n int64) {
 	w.loads.aside += n
 }
 
-// ReuseNext has the request that CachedTokens was asked of last take what is cached of it in that step, and as many
-// blocks beyond that as it takes to compute n more tokens. It returns how many free blocks it takes in all.
-func (w *Work) ReuseNext(r *Request, n int32) int64 {
-	blocks := w.BlocksToAdmit(n)
-	w.in.cache.Protect(r.slot, r.prompt(), w.match)
-	w.SetAside(blocks - int64(w.match.Free))
-	return blocks
-}
-
 // ResumesNext returns the i-th of the requests that wait to be computed again; all says that there are no more. In a
 // queue with an Order it returns none.
 func (in *Instance) ResumesNext(i int) (r *Request, all bool) {

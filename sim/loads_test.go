@@ -16,7 +16,7 @@ import (
 var loadsCovered = map[string]int{
 	"gaps preempted": 1000, "loads behind those that resume": 300, "loads that wait for preemptions": 300,
 	"loads beside those that lack blocks": 100, "steps missed for want of blocks": 300, "steps that preempt": 1000,
-	"blocks set aside for the next step": 1000, "blocks that the next step reuses": 100,
+	"blocks set aside for the next step": 1000, "requests with blocks of the next step": 100,
 	"blocks freed a step later": 300, "loads that leave blocks for others": 300, "loaded requests without blocks": 100,
 }
 

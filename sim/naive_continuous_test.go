@@ -140,11 +140,13 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 	}
 	takes = max(takes, n.needs(computed))
 	asks := takes + n.asksFor(f.tokens, computed)
-	if p.SchedulerReserveFullISL {
+	if p.SchedulerReserveFullISL && r.ahead == nil {
 		asks = max(asks, n.needs(whole)+n.asksFor(f.tokens, whole))
 	}
 	room := in.free
-	if in.runs() > 0 {
+	if r.ahead != nil {
+		asks = max(takes, f.more) + n.asksFor(f.tokens, computed)
+	} else if in.runs() > 0 {
 		room -= p.WatermarkBlocks
 	}
 	if asks-f.more > room {

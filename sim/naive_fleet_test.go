@@ -366,6 +366,7 @@ func (f *naiveFleet) cancel(r *naiveRequest) {
 		in.wake()
 	}
 	if i := slices.Index(in.waiting, r); i >= 0 {
+		in.of.dropAhead(in, r)
 		in.waiting = slices.Delete(in.waiting, i, i+1)
 		in.load--
 		in.wake()

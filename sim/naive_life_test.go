@@ -137,6 +137,9 @@ func (n *naive) empties(in *naiveInstance) {
 		n.lost += in.store.lost
 	}
 	in.woken, in.load = false, 0
+	for _, r := range in.waiting {
+		r.blocks, r.pages, r.ahead = 0, nil, nil
+	}
 	in.running, in.waiting = nil, nil
 	in.swapped, in.deferred = nil, nil
 	in.queue, in.stageFree = nil, nil

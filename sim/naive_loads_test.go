@@ -180,14 +180,33 @@ func (n *naive) takeAhead(in *naiveInstance, blocks int64) {
 	n.cover["blocks set aside for the next step"] += int(blocks)
 }
 
-// protect lets the loads of the next step evict all other blocks before those that it reuses.
-func (n *naive) protect(in *naiveInstance, hits []*block) {
-	for _, b := range slices.Backward(hits) {
-		if b.refs == 0 {
-			in.pool.free.MoveToBack(b.place)
-			n.cover["blocks that the next step reuses"]++
+// admitNext gives r the blocks of the next step, which admits it, and lets others find what that computes.
+func (n *naive) admitNext(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
+	n.take(in, r, f)
+	in.free -= blocks - r.blocks
+	for r.blocks < blocks {
+		r.pages = append(r.pages, in.pool.allocate())
+		r.blocks++
+	}
+	in.pool.cache(r, f.tokens+want)
+	r.ahead = &found{hits: f.hits, tokens: f.tokens, more: blocks}
+	n.cover["requests with blocks of the next step"]++
+}
+
+// dropAhead frees the blocks of the step that was to admit r.
+func (n *naive) dropAhead(in *naiveInstance, r *naiveRequest) {
+	if r.ahead == nil {
+		return
+	}
+	for _, b := range r.pages {
+		if !b.content {
+			in.pool.forget([]*block{b})
 		}
 	}
+	in.pool.release(r.pages)
+	in.free = int64(in.pool.free.Len())
+	r.blocks, r.pages, r.ahead = 0, nil, nil
+	n.cover["blocks of the next step for nothing"]++
 }
 
 // nextLeaves returns what the next step leaves to loads.
@@ -327,8 +346,13 @@ func (n *naive) resumeNext(in *naiveInstance, next *naiveNext) {
 		before := next.next
 		n.nextTakes(in, next, asks-f.more)
 		next.next = before + takes - f.more
-		if next.allowed {
-			n.protect(in, f.hits)
+		switch later := n.asksFor(f.tokens, computed); {
+		case !next.allowed:
+		case in.pool != nil && f.loads == 0:
+			next.next = before + later
+			n.admitNext(in, r, f, want, takes-later)
+			n.takeAhead(in, later)
+		default:
 			n.takeAhead(in, takes-int64(len(f.hits)))
 		}
 		if want < whole-f.tokens {

@@ -173,6 +173,9 @@ type found struct {
 func (f *found) idle() int64 { return idle(f.hits) + f.unlocked }
 
 func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
+	if r.ahead != nil {
+		return *r.ahead
+	}
 	if in.tree != nil {
 		return n.lookupTree(in, r, r.Prompt+r.Emitted-1)
 	}
@@ -188,6 +191,20 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 	return f
 }
 
+// take gives r the blocks that were found for it.
+func (n *naive) take(in *naiveInstance, r *naiveRequest, f found) {
+	in.free -= idle(f.hits)
+	if in.pool != nil {
+		in.pool.touch(f.hits)
+		for _, b := range f.drops {
+			if !b.content {
+				in.pool.forget([]*block{b}) // no other request can ask for it
+			}
+		}
+	}
+	r.pages, r.blocks = slices.Clone(f.hits), int64(len(f.hits))
+}
+
 // admit moves r from the queue to the batch with a chunk of so many tokens, and gives it so many blocks in all.
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
@@ -199,21 +216,15 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 		r.resumed += len(f.hits)
 		r.regained += len(f.hits) - len(shared(f.hits))
 	}
-	in.free -= idle(f.hits)
-	if in.pool != nil {
-		in.pool.touch(f.hits)
-		for _, b := range f.drops {
-			if !b.content {
-				in.pool.forget([]*block{b}) // no other request can ask for it
-			}
-		}
+	if r.ahead == nil {
+		n.take(in, r, f)
 	}
+	r.ahead = nil
 	r.Computed, r.want = f.tokens, want
-	r.pages, r.blocks = slices.Clone(f.hits), int64(len(f.hits))
 	if in.tree != nil {
 		n.adopt(in, r, f)
 	}
-	n.allocate(in, r, blocks)
+	n.allocate(in, r, max(r.blocks, blocks))
 	in.copied += int64(f.loads)
 	n.loaded += int64(f.loads * n.blockSize)
 	n.cover["loaded blocks"] += int(f.loads)

@@ -54,6 +54,7 @@ type naiveRequest struct {
 	blocks    int64
 	passing   int64    // blocks that it has for a time, for a chunk
 	underWay  int32    // tokens of the chunk before that do not count as computed for them
+	ahead     *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
 	pages     []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
 	passed    []*block // pages of what it has for a time
 	resumed   int      // blocks found after a preemption
@@ -150,6 +151,9 @@ func (n *naive) plan(in *naiveInstance) {
 			r.want = 0
 		}
 		n.compose(in)
+		for _, r := range in.waiting {
+			n.dropAhead(in, r)
+		}
 		if !n.loads || !n.queues() {
 			n.admitInbound(in)
 		}

@@ -71,6 +71,7 @@ type engineState struct {
 	leftOut        bool  // it decodes, and has missed the step under way or the one before
 	inFlight       bool  // it prefills, and had a chunk in the latest step
 	entering       bool  // its chunk is the first since its latest admission
+	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	computedAtJoin int32 // tokens computed when it joined the decode set
 	prev           int32 // the request admitted before it, by slot; noSlot: none

@@ -25,6 +25,7 @@ type transfers struct {
 	transferring int     // requests on their way here
 	cacheless    int     // the transferring requests that come without a cache and need no blocks
 	transferred  []int32 // slots of the requests that have arrived and wait for admission to the batch
+	ahead        []int32 // slots of the requests that the next step admits and that have its blocks already
 	lacking      int64   // Σ blocks that requests which a KV connector loads, or has loaded, have too few
 }
 

@@ -18,6 +18,7 @@ type Work struct {
 	allocated bool     // some of the blocks that the step needs have been allocated
 	settled   int      // members of the prefill list whose chunks others may reuse
 	match     kv.Match // what the cache has of the request that CachedTokens was asked of last
+	ahead     int64    // blocks that it has beside those, see AdmitNext
 
 	passesOver bool // no request that waits has an adapter that may join the batch
 	growing    bool // how much those that run have grown may let a cache come
@@ -54,7 +55,11 @@ func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand }
 // admitted next. In a step that needs blocks so far, no request can be preempted after this call, because the blocks
 // are then allocated.
 func (w *Work) CachedTokens(r *Request) int32 {
-	w.match = kv.Match{}
+	w.match, w.ahead = kv.Match{}, 0
+	if r.ahead > 0 {
+		w.match.Cached, w.ahead = r.ahead-1, int64(r.blocks-r.ahead+1)
+		return w.matched()
+	}
 	if cache := &w.in.cache; cache.Matchable(r.slot, r.prompt()) {
 		if !cache.Radix() {
 			w.settle()
@@ -177,7 +182,7 @@ func (w *Work) CommittedBlocks() int64 {
 // compute the next n of its tokens.
 func (w *Work) BlocksToAdmit(n int32) int64 {
 	k, cached := &w.in.cache, w.matched()
-	return k.Blocks(cached+n) + k.Passing(cached, cached+n) - int64(w.match.Cached-w.match.Free)
+	return max(0, k.Blocks(cached+n)-int64(w.match.Cached-w.match.Free)-w.ahead) + k.Passing(cached, cached+n)
 }
 
 // EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the
@@ -200,8 +205,14 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	if r != &in.requests.at[slot] {
 		panic("sim: admitted a request that is not the head of the queue")
 	}
-	r.blocks, r.Computed = w.match.Cached, w.matched()
-	if r.Computed > 0 {
+	r.Computed = w.matched()
+	if r.ahead == 0 {
+		r.blocks = w.match.Cached
+	}
+	if r.ahead > 0 {
+		r.ahead = 0
+		in.transfers.ahead = without(in.transfers.ahead, slot)
+	} else if r.Computed > 0 {
 		in.cache.Reuse(slot, r.prompt(), w.match)
 		w.shape.SwapBlocks += int64(w.match.Offloaded)
 	} else if !in.cache.Radix() {

@@ -262,7 +262,12 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 			need, reserve = p.need(r, pending)
 		}
 		need = max(need, w.Slots(n+fill))
-		if blocks := w.BlocksToAdmit(need); blocks > w.FreeBlocks() || p.withholds(in, w, r, blocks, cached) {
+		ahead := w.Ahead(r) // it has been admitted, and takes no more than it computes
+		if ahead {
+			need = max(n, w.Slots(n+fill), reserve-cached)
+		}
+		blocks := w.BlocksToAdmit(need)
+		if blocks > w.FreeBlocks() || !ahead && p.withholds(in, w, r, blocks, cached) {
 			if need < pending && w.EvictionsMakeRoom(need) {
 				return budget, 1
 			}

@@ -105,7 +105,7 @@ func (p *Continuous) resumeAhead(in *sim.Instance, w *sim.Work, a *ahead) (n int
 		if w.BlocksToAdmit(max(need, takes)) > w.FreeBlocks()-a.blocks-p.leavesBeside(a.running) {
 			return n, false
 		}
-		a.blocks += w.ReuseNext(r, takes)
+		a.blocks += w.AdmitNext(r, chunk, takes)
 		a.lacking += w.LacksNext(r, cached+chunk)
 		a.running++
 		a.chunks++

@@ -128,13 +128,6 @@ func (k *Cache) Return(n int64) {
 	}
 }
 
-// Protect makes the cached blocks of a match the last to be evicted, as if the sequence in slot had them already.
-func (k *Cache) Protect(slot int32, p Prompt, m Match) {
-	if k.prefix != nil && m.Free > 0 {
-		k.prefix.protect(slot, p, m.Cached)
-	}
-}
-
 // EvictFor has a radix tree evict what it can until n blocks are free that hold nothing.
 func (k *Cache) EvictFor(n int64) {
 	if k.radix != nil {

@@ -199,33 +199,6 @@ func (p *prefixes) reuse(slot int32, q Prompt, n int32) {
 	}
 }
 
-// protect makes the first n blocks, which match returned for the request in slot, the last to be evicted, as far as no
-// sequence has them.
-func (p *prefixes) protect(slot int32, q Prompt, n int32) {
-	if i := p.table(slot).retained; i != 0 {
-		x := &p.at[i]
-		if rest, older := x.to-n, x.older; rest > 0 {
-			x.to = n
-			p.link(p.add(extent{to: rest}), older)
-		}
-		p.unlink(i)
-		p.link(i, p.at[0].older)
-		n = p.at[i].from
-	}
-	node, _ := p.path(q)
-	for ; n > 0; node = p.tree.Parent(node) {
-		for start := p.start(node); n > start; {
-			i, from := p.pick(node, n, start)
-			if p.at[i].refs == 0 {
-				i = p.addReference(i, from, n)
-				p.at[i].refs = 0
-				p.free(i)
-			}
-			n = from
-		}
-	}
-}
-
 // addReference counts one more sequence on blocks [from, to) of extent i and returns the extent that begins there.
 func (p *prefixes) addReference(i, from, to int32) int32 {
 	if from > p.at[i].from {
