@@ -128,7 +128,6 @@ def first_difference(c, a, b):
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
          "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "stages", "stages-prefix"]
-DEPART = ["pd-prefix-blocks"]  # which is known to differ
 
 
 class Tally:
@@ -228,7 +227,6 @@ def main():
     p.add_argument("--asynchronous", action="store_true", help="only with it")
     p.add_argument("--set", action="append", default=[], help="key=value over every case's")
     p.add_argument("--drift", action="store_true", help="print what differs, and do not fail")
-    p.add_argument("--departures", action="store_true", help="also the scenarios that are known to differ, see README.md")
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
     a = p.parse_args()
     vllm_side.load(os.path.realpath(a.vllm))
@@ -238,7 +236,7 @@ def main():
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
     for kind in a.only.split(",") if a.only else KINDS:
         for asyn in (False, True):
-            if asyn and a.sync or not asyn and a.asynchronous or asyn and kind.startswith("stages") or kind in DEPART and not a.departures:
+            if asyn and a.sync or not asyn and a.asynchronous or asyn and kind.startswith("stages"):
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"
