@@ -127,3 +127,18 @@ func TestARetractedRequestLosesTheTokenUnderWay(t *testing.T) {
 		require.Greater(t, j.tokens[1][before], j.tokens[0][11], "it returns when the other has ended")
 	}
 }
+
+// TestWhatHasEndedUnseenIsNoVictim: as three sequences have emitted five tokens each, one ends, of which SGLang, which
+// composes the next step meanwhile, does not know. Of that step it lacks a block. It retracts the last of the longer
+// prompts, and not the request that has ended, of which it knows as many tokens.
+func TestWhatHasEndedUnseenIsNoVictim(t *testing.T) {
+	sc := handing(sim.Stage{Tokens: 1}, sim.Request{Prompt: 1, Output: 5, MaxOutput: 20},
+		sim.Request{Prompt: 5, Output: 6, MaxOutput: 20}, sim.Request{Prompt: 5, Output: 6, MaxOutput: 20})
+	p := &sc.pools[0]
+	p.blocks, p.blockSize, p.maxLen = 25, 1, 25
+	p.ahead, p.uncached = true, true
+	p.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 100, ClipMaxNewTokens: 1, RetractDecodeSteps: 1,
+		InitNewTokenRatio: schedulers.RatioOne / 10, MinNewTokenRatio: schedulers.RatioOne / 10}
+	_, cl := play(t, sc, "retracted")
+	require.Equal(t, int64(1), cl.PoolTotals(1).Preemptions)
+}

@@ -81,7 +81,8 @@ func (b *runningBatch) remove(slot int32) {
 }
 
 // place gives r, the i-th prompt of a step, which is complete, a place in the batch of decodes as SGLang orders it:
-// behind the others or, if they decoded in the same step, before them (ScheduleBatch.mix_with_running of 0.5.23).
+// behind the others or, if they decoded in the same step, before them (ScheduleBatch.mix_with_running of 0.5.23). A
+// request whose cache was transferred is behind them, as of a step without others.
 func (b *runningBatch) place(r *Request, mixed bool, i int) {
 	if mixed {
 		r.place = b.placed[0] + int64(i)

@@ -282,6 +282,7 @@ func (n *naive) enterTransferred(in *naiveInstance, m *naiveMove) *naiveRequest 
 		r.key = n.order.Key(&r.Request)
 	}
 	in.enlist(r)
+	in.sglang.place([]*naiveRequest{r}, false)
 	r.decoding = true
 	switch {
 	case r.known && (n.recomputes || n.loads):

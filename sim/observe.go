@@ -180,7 +180,7 @@ func (in *Instance) Composed(r *Request) (tokens, computed int32) {
 
 // Emitted returns the tokens that r, which runs, has emitted.
 func (in *Instance) Emitted(r *Request) int32 {
-	if !in.Decodes(r) {
+	if !in.decodesOrEnded(r) {
 		return r.Emitted
 	}
 	_, emitted := in.batch.progress(r)

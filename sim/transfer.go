@@ -302,6 +302,7 @@ func (in *Instance) resume(slot int32, now Time) {
 			return
 		}
 	}
+	in.batch.place(r, false, 0)
 	in.join(slot)
 	in.batch.overdue = true
 }
