@@ -73,30 +73,41 @@ func (f *Fit) Efficiency(r *Run) hardware.Efficiency {
 // EfficiencyOf returns what the fit makes of a prior for the runs of groups, one of each level from the first on. One
 // that has no runs changes nothing.
 func (f *Fit) EfficiencyOf(prior hardware.Efficiency, groups ...string) hardware.Efficiency {
-	var at []int
+	var named []Group
 	for level, name := range groups {
-		if g := slices.Index(f.Groups, groupName(level, name)); g >= 0 {
-			at = append(at, g)
-		}
+		named = append(named, Group{level, name})
 	}
-	return f.efficiency(prior, at, f.steps)
+	return f.efficiency(prior, f.placesOf(named), f.steps)
 }
 
-// Scales returns by what the constants of a group's runs differ from those of the groups before its level, or of
-// another group of its level, but for what rounds to nothing.
-func (f *Fit) Scales(level int, name, other string) (out []catalog.Scale) {
-	g, from := slices.Index(f.Groups, groupName(level, name)), slices.Index(f.Groups, groupName(level, other))
-	for p, n := 0, len(f.Parameters); g >= 0 && p < n; p++ {
-		step := f.steps[g*n+p]
-		if from >= 0 {
-			step -= f.steps[from*n+p]
-		}
+// Group is the runs of a name at a level.
+type Group struct {
+	Level int
+	Name  string
+}
+
+// Scales returns by what the constants of runs in groups differ from those of runs in others instead, or in none, but
+// for what rounds to nothing. Groups without runs change nothing.
+func (f *Fit) Scales(in []Group, instead ...Group) (out []catalog.Scale) {
+	sum := f.sum(f.placesOf(in), f.steps)
+	floats.Sub(sum, f.sum(f.placesOf(instead), f.steps))
+	for p, step := range sum {
 		times, _ := strconv.ParseFloat(digits(math.Exp(step)), 64)
 		if times != 1 {
 			out = append(out, catalog.Scale{Constant: f.Parameters[p].Name, Times: times})
 		}
 	}
 	return out
+}
+
+// placesOf returns the places of the groups that have runs.
+func (f *Fit) placesOf(groups []Group) (at []int) {
+	for _, g := range groups {
+		if i := slices.Index(f.Groups, groupName(g.Level, g.Name)); i >= 0 {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 func (f *Fit) efficiency(prior hardware.Efficiency, groups []int, x []float64) hardware.Efficiency {

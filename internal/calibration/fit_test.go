@@ -221,14 +221,15 @@ func TestALevelThatIsStifferSaysLess(t *testing.T) {
 		f, _, err := p.To(context.Background(), runs)
 		require.NoError(t, err)
 		e := f.EfficiencyOf(prior, "all")
-		for _, s := range f.Scales(1, "model", "") {
+		for _, s := range f.Scales([]Group{{1, "model"}}) {
 			require.True(t, e.Scale(s.Constant, s.Times))
 			if s.Constant == "layer_s" {
 				model = math.Abs(math.Log(s.Times))
 			}
 		}
 		assert.InEpsilon(t, f.Efficiency(f.Runs[0]).LayerS, e.LayerS, 0.006, "the digits of a scale are three")
-		assert.Empty(t, f.Scales(1, "another", ""))
+		assert.Empty(t, f.Scales([]Group{{1, "another"}}))
+		assert.Empty(t, f.Scales([]Group{{1, "model"}, {0, "all"}}, Group{0, "all"}, Group{1, "model"}), "instead of itself")
 		return math.Abs(math.Log(f.EfficiencyOf(prior, "all").LayerS / prior.LayerS)), model
 	}
 	above, model := moved()

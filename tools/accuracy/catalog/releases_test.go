@@ -56,6 +56,52 @@ func TestAModelOnAFamilyOfGPUsHasAGroup(t *testing.T) {
 	assert.Empty(t, group("l40s"))
 }
 
+// TestAGPUAndAModelHaveGroupsUnderAnyEngine: those of today share them, but for the GPU of a rack, which is that of a
+// host; the stacks of 2023 have none.
+func TestAGPUAndAModelHaveGroupsUnderAnyEngine(t *testing.T) {
+	groups := func(engine, gpu string) []string {
+		l := measured.Labels{Engine: engine, Model: "llama-3.1-8b", Precision: "bf16", GPU: gpu}
+		return releases{}.levels(&l)
+	}
+	for _, level := range []int{chipLevel, anyEngineModelLevel} {
+		assert.Equal(t, groups("vllm", "b200-sxm")[level], groups("sglang", "gb200")[level])
+	}
+	assert.NotEqual(t, groups("vllm", "b200-sxm")[chipLevel], groups("vllm", "h100-sxm")[chipLevel])
+	assert.Less(t, len(groups(measured.EagerStack, "h100-sxm")), chipLevel)
+	assert.Empty(t, chipGroup(measured.EagerStack, "h100-sxm"))
+}
+
+// TestWhatAnEngineSaysOfAModelIsExpectedOfOthers: layers of one model take longer than those of another under one
+// engine. So they are said to under an engine that was measured on the other alone, and under one that nobody measured.
+func TestWhatAnEngineSaysOfAModelIsExpectedOfOthers(t *testing.T) {
+	truth, slow := fittest.Truth(t), fittest.Truth(t)
+	slow.LayerS *= 4
+	var runs []measured.Run
+	add := func(of fittest.Deployment, engine string, e hardware.Efficiency) {
+		grid := of.Grid(1, 8)
+		fittest.Measure(t, grid, e)
+		for i := range grid {
+			grid[i].ID = engine + grid[i].ID
+			grid[i].Labels.Engine, grid[i].Labels.Precision = engine, "bf16"
+		}
+		runs = append(runs, grid...)
+	}
+	add(fittest.Dense(), "vllm", truth)
+	add(fittest.Dense(), "sglang", truth)
+	add(fittest.Parallel(), "vllm", slow)
+	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
+	require.NoError(t, err)
+	sets := Sets(c.Efficiencies())
+	for _, engine := range []string{"sglang", "unknown"} {
+		set := sets.under(engine)
+		of := func(model string) float64 {
+			e, _ := set.For("h100-sxm", model, "bf16")
+			return e.LayerS
+		}
+		assert.Greater(t, of(fittest.Parallel().Model), 1.1*of(fittest.Dense().Model), engine)
+	}
+}
+
 // TestTheNewestReleaseIsBuiltIn: half of the deployments ran an older release, whose layers take longer. What is built
 // in is the newer one's, and what is to be expected of the older is that times its scales.
 func TestTheNewestReleaseIsBuiltIn(t *testing.T) {
