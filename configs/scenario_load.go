@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"go.yaml.in/yaml/v3"
 )
 
 // Options are what stands above a scenario file. The zero value leaves the file as it is.
@@ -102,17 +103,49 @@ func openFile(kind, dir, nameOrPath string, names []string) (scenarioSource, err
 		return scenarioSource{file, "", data}, nil
 	}
 	if at, err := os.Stat(nameOrPath); !isScenarioPath(nameOrPath) && (err != nil || at.IsDir()) {
-		return scenarioSource{}, strict.NotFound(kind, nameOrPath, names)
+		return scenarioSource{}, notFound(kind, nameOrPath, names)
 	}
 	data, err := catalog.ReadFile(kind, nameOrPath)
 	if err != nil {
 		return scenarioSource{}, err
+	}
+	if kind == "scenario" && hasKey(data, "rate", "budget", "search") && !hasKey(data, "pools", "workload") {
+		return scenarioSource{}, fmt.Errorf("%s is a study, which decodesim size takes; expected a scenario", nameOrPath)
+	}
+	if kind == "study" && hasKey(data, "pools") {
+		return scenarioSource{}, fmt.Errorf("%s is a scenario; expected a study, whose key scenario can name it", nameOrPath)
 	}
 	dir, err = filepath.Abs(filepath.Dir(nameOrPath))
 	if err != nil {
 		return scenarioSource{}, fmt.Errorf("%s %q: %w", kind, nameOrPath, err)
 	}
 	return scenarioSource{nameOrPath, dir, data}, nil
+}
+
+// notFound says what a name that is none of a kind may be instead.
+func notFound(kind, name string, names []string) error {
+	for _, file := range []string{"best.yaml", "scenario.yaml", "study.yaml"} {
+		within := filepath.Join(name, file)
+		if _, err := os.Stat(within); err == nil && (file == "study.yaml") == (kind == "study") {
+			return fmt.Errorf("%s %q is a directory; did you mean %q?", kind, name, within)
+		}
+	}
+	switch {
+	case kind == "study" && slices.Contains(ScenarioNames(), name):
+		return fmt.Errorf("%q is a scenario; expected a study, whose key scenario can name it", name)
+	case kind == "scenario" && slices.Contains(StudyNames(), name):
+		return fmt.Errorf("%q is a study, which decodesim size takes; expected a scenario", name)
+	}
+	return strict.NotFound(kind, name, names)
+}
+
+// hasKey reports whether a file of YAML has one of some keys at its top.
+func hasKey(data []byte, names ...string) bool {
+	var keys map[string]yaml.Node
+	if yaml.Unmarshal(data, &keys) != nil {
+		return false // which a strict reader says better
+	}
+	return slices.ContainsFunc(names, func(name string) bool { _, has := keys[name]; return has })
 }
 
 // layers decodes the file strictly and puts it at the bottom of the layers.

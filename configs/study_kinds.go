@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/strict"
-	"go.yaml.in/yaml/v3"
 )
 
 // SweepStudy says what a sweep varies, as the flags of decodesim sweep do. Its tags mean what those of Scenario do.
@@ -64,12 +63,7 @@ func IsFleet(nameOrPath string) bool {
 	if err != nil {
 		return false
 	}
-	var keys map[string]yaml.Node
-	if yaml.Unmarshal(src.data, &keys) != nil {
-		return false
-	}
-	_, has := keys["fleet"]
-	return has
+	return hasKey(src.data, "fleet")
 }
 
 // LoadFleet returns the study of a fleet and those of its members, each with no more budget than all have together. The

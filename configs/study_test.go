@@ -179,6 +179,37 @@ func refusedStudy(t *testing.T, text, want string) {
 	assert.True(t, strings.HasPrefix(err.Error(), want), "got  %s\nwant %s", err, want)
 }
 
+// TestStudiesAndScenariosAreNotConfused: what takes the one says so of the other, by name, as a file or in a directory
+// that a search has left.
+func TestStudiesAndScenariosAreNotConfused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("sized", 0o700))
+	for name, text := range map[string]string{
+		"study.yaml": "scenario: chat-8b\nrate: {at: 1}\n", "best.yaml": "model: llama-3.1-8b\npools: [{gpu: l4}]\n",
+		"misspelt.yaml": "model: llama-3.1-8b\npools: [{gpu: l4}]\nrate: 3\n",
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join("sized", name), []byte(text), 0o600))
+	}
+	for name, want := range map[string]string{
+		"size-70b-64gpu": `"size-70b-64gpu" is a study, which decodesim size takes; expected a scenario`,
+		"study.yaml":     "study.yaml is a study, which decodesim size takes; expected a scenario",
+		"sized":          `scenario "sized" is a directory; did you mean "sized/best.yaml"?`,
+		"misspelt.yaml":  `misspelt.yaml:3:1: rate: unknown key`,
+	} {
+		_, err := Load(name, Options{})
+		assert.ErrorContains(t, err, want)
+	}
+	for name, want := range map[string]string{
+		"chat-8b":   `"chat-8b" is a scenario; expected a study, whose key scenario can name it`,
+		"best.yaml": "best.yaml is a scenario; expected a study, whose key scenario can name it",
+		"sized":     `study "sized" is a directory; did you mean "sized/study.yaml"?`,
+	} {
+		_, err := LoadStudy(name, nil)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
 // TestRequestsOfWhichOnlyLengthsAreSaidComeByPoisson, at the asked rate, and a study says so; whatever else says when
 // they come stands.
 func TestRequestsOfWhichOnlyLengthsAreSaidComeByPoisson(t *testing.T) {
