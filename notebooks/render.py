@@ -1,5 +1,8 @@
 """Runs notebooks from their first cell to their last, and renders them as pages that read without running.
 
+A conclusion has numbers in it, and a notebook says in the metadata of that cell, as claims, what each of them is of its
+run: an expression that holds. Numbers without a claim, and claims that do not hold, are errors.
+
 With --check the pages are compared with those that are there: whatever a notebook prints today has to be what its page
 says. Without it they are written. The same notebook has the same bytes each time.
 """
@@ -88,15 +91,46 @@ def output(out, name, files):
     return f"```text\n{out.data['text/plain'].rstrip()}\n```"
 
 
+# Numbers in figures and in words; those of names, such as fp8, are none.
+NUMBER = re.compile(r"(?<![\w.])\d(?:[\d,.]*\d)?|\b(?:hal(?:f|ves?)|thirds?|quarters?|fifths?|tenths?|twice|doubles?|"
+                    r"two|three|four|five|six|seven|eight|nine|ten|hundreds?|few percent)\b", re.IGNORECASE)
+
+
+def claims(path, cell):
+    """A cell that fails unless every claim of a conclusion holds. Each number of it has to be in one."""
+    text = " ".join(cell.source.partition("## Conclusion")[2].partition("**Exercises")[0].split())
+    said, covered = cell.metadata.get("claims", {}), set()
+    for words in said:
+        if words not in text:
+            sys.exit(f"{path.name}: no conclusion has the words of a claim: {words!r}")
+        covered.update(range(text.index(words), text.index(words) + len(words)))
+    for number in NUMBER.finditer(text):
+        if not covered.issuperset(range(*number.span())):
+            sys.exit(f"{path.name}: {number[0]!r} in the conclusion has no claim in the metadata of the cell")
+    lines = [f"assert {holds}, {'the conclusion says: ' + words!r}" for words, holds in said.items()]
+    return nbformat.v4.new_code_cell("\n".join(["import re", *lines]), metadata={"claims": True})
+
+
+def checked(path, cells):
+    """The cells with what checks a conclusion behind it, which no page shows."""
+    concluding = [c for c in cells if c.cell_type == "markdown" and "## Conclusion" in c.source]
+    if len(concluding) != 1:
+        sys.exit(f"{path.name} has {len(concluding)} conclusions: one is what a reader takes home")
+    at = cells.index(concluding[0]) + 1
+    return cells[:at] + [claims(path, concluding[0])] + cells[at:]
+
+
 def render(path):
     """The page of a notebook, and its figures, by file name."""
     book = nbformat.read(path, as_version=4)
-    book.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE))
+    book.cells = [nbformat.v4.new_code_cell(PRELUDE), *checked(path, book.cells)]
     NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}).execute()
     name, files, parts, code = path.stem, {}, [], 0
     for cell in book.cells[1:]:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
+            continue
+        if cell.metadata.get("claims"):
             continue
         code += 1
         block = f"```python\n{cell.source}\n```"
