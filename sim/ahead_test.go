@@ -142,3 +142,22 @@ func TestWhatHasEndedUnseenIsNoVictim(t *testing.T) {
 	_, cl := play(t, sc, "retracted")
 	require.Equal(t, int64(1), cl.PoolTotals(1).Preemptions)
 }
+
+// TestAQueueOfOneBatchIsNone: an engine that composes a step when it knows what came of the one before queues one
+// batch, or none. A request that waits for blocks joins as soon as another has ended.
+func TestAQueueOfOneBatchIsNone(t *testing.T) {
+	var all []*journal
+	for queued := range 2 {
+		sc := scenario{size: 1, blocks: 10, blockSize: 1, maxLen: 10, model: ticks(sim.Second),
+			policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		for i := range int32(4) {
+			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 4, Output: 2 + i, MaxOutput: 6, Traced: true})
+		}
+		j := newJournal()
+		c := sc.config(j)
+		c.Pools[0].BatchQueue = queued
+		run(t, c)
+		all = append(all, j)
+	}
+	require.Equal(t, all[0], all[1])
+}
