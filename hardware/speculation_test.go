@@ -213,6 +213,9 @@ func TestDraftersTakeMemory(t *testing.T) {
 	const experts, merge8 = 256 * 3 * 7168 * 2048, 2 * 7168 * 7168
 	assert.InEpsilon(t, experts/8.0+merge8, module.Weights-budget(v3).Weights, 0.04,
 		"one module, in fp8, of which all GPUs hold the merge")
+	three := speculating(t, v3, "mtp", 3, nil)
+	three.Speculation.Drafter.Modules = 3
+	assert.InDelta(t, 3*576*2, budget(three).TokenBytes-budget(v3).TokenBytes, 1, "one of each of three modules")
 }
 
 // Of a hybrid model each draft keeps a state, for the rejected leave none.
