@@ -145,7 +145,7 @@ func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
 	text = explainedText(t, "--model", "deepseek-v3", "--gpu", "h200-sxm", "--tensor-parallel", "8")
 	assert.Contains(
 		t, text, "671 G parameters (36.6 G active) in 61 layers, MLA, 8 of 256 experts; KV cache of 70.3 kB per token, "+
-			"held 8 times\n")
+			"stored 8 times over its GPUs\n")
 	assert.Contains(t, text, "562 kB per token over all GPUs", "every rank holds the latent")
 	text = explainedText(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
 	assert.Contains(t, text, "8.03 G parameters in 32 layers, GQA; KV cache of 131 kB per token\n")

@@ -160,7 +160,7 @@ func ShapeOf(m *llm.Model) string {
 	return size
 }
 
-// CachePerToken is what a token adds to the cache, and how often its replica holds that.
+// CachePerToken is what a token adds to the cache, and how often the GPUs of a replica store that.
 func CachePerToken(d *hardware.Deployment) string {
 	once, stored := d.KVBytesPerToken()
 	said := text.Scaled(once, "B") + " per token"
@@ -168,7 +168,7 @@ func CachePerToken(d *hardware.Deployment) string {
 		said += fmt.Sprintf(" until its windows are full, %s after", text.Scaled(grown, "B"))
 	}
 	if stored > once {
-		said += fmt.Sprintf(", held %s times", text.Short(stored/once))
+		said += fmt.Sprintf(", stored %s times over its GPUs", text.Short(stored/once))
 	}
 	return said
 }

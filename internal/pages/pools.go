@@ -57,12 +57,16 @@ func pools(all []metrics.PoolResult) *page.Table {
 	t := &page.Table{Head: []string{"pool", "GPUs", "replicas", "busy", "mean batch", "peak KV"}}
 	for i := range all {
 		p, at := &all[i], fmt.Sprintf("pools[%d].", i)
+		batch := text.Dash // a prefill pool decodes nothing
+		if p.BatchMean > 0 {
+			batch = text.Significant(p.BatchMean)
+		}
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{
 			page.Words(p.Name + " on " + p.GPU),
 			page.Number(text.Count(p.GPUs), at+"gpus", float64(p.GPUs)),
 			page.Number(text.Count(p.Replicas), at+"replicas", float64(p.Replicas)),
 			field(text.Percent(p.Utilization), at+busyKey, p.Utilization),
-			field(text.Significant(p.BatchMean), at+"batch_mean", p.BatchMean),
+			field(batch, at+"batch_mean", p.BatchMean),
 			field(text.Percent(p.KVPeakFraction), at+"kv_peak_fraction", p.KVPeakFraction),
 		}})
 	}
