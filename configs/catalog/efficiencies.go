@@ -37,6 +37,9 @@ type FamilyEfficiency struct {
 type GPUEfficiency struct {
 	GPU        string              `yaml:"gpu"` // catalog name
 	Efficiency hardware.Efficiency `yaml:"efficiency"`
+
+	// Elsewhere: it was measured under other software alone, and is to be expected of this by what it differs there.
+	Elsewhere bool `yaml:"elsewhere,omitempty"`
 }
 
 // ModelEfficiency is by what the constants of a model with weights of a precision differ from those of any: which
@@ -185,11 +188,18 @@ func scale(achieved *hardware.Efficiency, by []Scale) {
 
 // on is For of any model.
 func (e *Efficiencies) on(gpu *hardware.GPU) (achieved hardware.Efficiency, stated bool) {
-	if own, ok := e.of(gpu.Name); ok {
-		return own, true
+	for i := range e.GPUs {
+		if g := &e.GPUs[i]; g.GPU == gpu.Name {
+			return g.Efficiency, !g.Elsewhere
+		}
 	}
 	achieved, _ = e.standIn(gpu)
 	return achieved, false
+}
+
+// Measured returns what is achieved on the GPUs that were measured under this software.
+func (e *Efficiencies) Measured() []GPUEfficiency {
+	return slices.DeleteFunc(slices.Clone(e.GPUs), func(g GPUEfficiency) bool { return g.Elsewhere })
 }
 
 // of returns what is stated of a GPU.

@@ -69,6 +69,22 @@ func TestAnUnmeasuredGPUAchievesWhatItsFamilyDoes(t *testing.T) {
 	assert.Equal(t, "its family, blackwell", e.StandIn(&g))
 }
 
+// A GPU that was measured under other software alone has an entry of its own, and is still reported to be unmeasured.
+func TestAGPUThatWasMeasuredElsewhereIsNotMeasuredHere(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	here, elsewhere := GPUEfficiency{GPU: "b200-sxm", Efficiency: e.Default}, GPUEfficiency{GPU: "l40s",
+		Efficiency: e.Default, Elsewhere: true}
+	elsewhere.Efficiency.LayerS = 1e-6
+	e.GPUs = []GPUEfficiency{here, elsewhere}
+	require.NoError(t, e.validate("prior"))
+	achieved, stated := e.For("l40s", "", "")
+	assert.InDelta(t, 1e-6, achieved.LayerS, 0)
+	assert.False(t, stated)
+	assert.Equal(t, "GPUs like it, as it differs from them under other software", e.StandIn(&hardware.GPU{Name: "l40s"}))
+	assert.Equal(t, []GPUEfficiency{here}, e.Measured())
+}
+
 // A model multiplies what its GPU achieves, in its own precision alone, and no share exceeds 1.
 func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
 	e, err := EfficienciesOf("prior")

@@ -26,9 +26,12 @@ func familyOf(g *hardware.GPU) string {
 // Chip names the GPU of a host of eight that has the same chip: itself, unless it is a rack's.
 func Chip(gpu string) string { return cmp.Or(sameChip(gpu), gpu) }
 
-// StandIn says whose efficiencies are taken for a GPU of which nothing is stated: the nearest one's, its family's, or
-// those of all together.
+// StandIn says whose efficiencies are taken for a GPU that was not measured: those of GPUs like it, as it differs from
+// them elsewhere, the nearest one's, its family's, or those of all together.
 func (e *Efficiencies) StandIn(gpu *hardware.GPU) string {
+	if _, ok := e.of(gpu.Name); ok {
+		return "GPUs like it, as it differs from them under other software"
+	}
 	_, whose := e.standIn(gpu)
 	return whose
 }

@@ -95,7 +95,11 @@ func WriteEfficiencies(w io.Writer, e *catalog.Efficiencies, head string) error 
 		b.WriteString("gpus:\n")
 	}
 	for i := range e.GPUs {
-		fmt.Fprintf(&b, "  - gpu: %s\n    efficiency:\n%s", e.GPUs[i].GPU, block(&e.GPUs[i].Efficiency, "      "))
+		fmt.Fprintf(&b, "  - gpu: %s\n", e.GPUs[i].GPU)
+		if e.GPUs[i].Elsewhere {
+			b.WriteString("    elsewhere: true\n")
+		}
+		fmt.Fprintf(&b, "    efficiency:\n%s", block(&e.GPUs[i].Efficiency, "      "))
 	}
 	for i := range e.Models {
 		if i == 0 {

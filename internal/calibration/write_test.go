@@ -75,3 +75,17 @@ func TestRoundedConstantsHaveThreeDigits(t *testing.T) {
 	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.PromptLayerS},
 		"what prompts add to a layer is not fitted")
 }
+
+// TestAGPUThatWasMeasuredElsewhereIsWrittenAsOne: and is read as one again.
+func TestAGPUThatWasMeasuredElsewhereIsWrittenAsOne(t *testing.T) {
+	e := catalog.Efficiencies{Name: "mine", Describes: "two GPUs", Default: fittest.PriorOf(t)}
+	e.GPUs = []catalog.GPUEfficiency{{GPU: "h100-sxm", Efficiency: e.Default},
+		{GPU: "l40s", Efficiency: e.Default, Elsewhere: true}}
+	var b bytes.Buffer
+	require.NoError(t, WriteEfficiencies(&b, &e, "Two GPUs."))
+	path := filepath.Join(t.TempDir(), "mine.yaml")
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	got, err := catalog.EfficienciesAt(path)
+	require.NoError(t, err)
+	assert.Equal(t, e, got)
+}

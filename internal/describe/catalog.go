@@ -174,7 +174,7 @@ func listEfficiencies() ([][]string, error) {
 			return nil, err
 		}
 		gpus := []string{}
-		for _, g := range e.GPUs {
+		for _, g := range e.Measured() {
 			gpus = append(gpus, g.GPU)
 		}
 		rows = append(rows, []string{name, e.Describes, cmp.Or(strings.Join(gpus, " "), "–")})

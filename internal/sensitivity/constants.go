@@ -27,12 +27,12 @@ func constants(b *build.Built) []Input {
 	if !ok {
 		return all
 	}
-	first := b.Replicas[0].Deployment.Efficiency
+	first, gpus := b.Replicas[0].Deployment.Efficiency, fit.Measured()
 	for _, key := range constantKeys() {
 		value, _ := constantOf(&first, key)
 		low, high := value, value
-		for i := range fit.GPUs {
-			x, _ := constantOf(&fit.GPUs[i].Efficiency, key)
+		for i := range gpus {
+			x, _ := constantOf(&gpus[i].Efficiency, key)
 			x *= value / own(fit, b, key)
 			low, high = min(low, x), max(high, x)
 		}
@@ -40,7 +40,7 @@ func constants(b *build.Built) []Input {
 			continue
 		}
 		all = append(all, Input{Name: key, Kind: Fitted, Value: value, Low: low, High: high,
-			Source: fmt.Sprintf("from least to most over the %d GPUs that %s was fitted on", len(fit.GPUs), fit.Name),
+			Source: fmt.Sprintf("from least to most over the %d GPUs that %s was fitted on", len(gpus), fit.Name),
 			assign: scaled(b, key, value)})
 	}
 	return all

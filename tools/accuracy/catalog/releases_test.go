@@ -71,35 +71,52 @@ func TestAGPUAndAModelHaveGroupsUnderAnyEngine(t *testing.T) {
 	assert.Empty(t, chipGroup(measured.EagerStack, "h100-sxm"))
 }
 
-// TestWhatAnEngineSaysOfAModelIsExpectedOfOthers: layers of one model take longer than those of another under one
-// engine. So they are said to under an engine that was measured on the other alone, and under one that nobody measured.
-func TestWhatAnEngineSaysOfAModelIsExpectedOfOthers(t *testing.T) {
+// beside fits to runs of a model on a GPU under two engines and, under one of them, to those of another model, or on
+// another GPU,
+// whose layers take four times as long.
+func beside(t *testing.T, other fittest.Deployment, gpu string) Sets {
 	truth, slow := fittest.Truth(t), fittest.Truth(t)
 	slow.LayerS *= 4
 	var runs []measured.Run
-	add := func(of fittest.Deployment, engine string, e hardware.Efficiency) {
+	add := func(of fittest.Deployment, engine, gpu string, e hardware.Efficiency) {
 		grid := of.Grid(1, 8)
 		fittest.Measure(t, grid, e)
 		for i := range grid {
-			grid[i].ID = engine + grid[i].ID
-			grid[i].Labels.Engine, grid[i].Labels.Precision = engine, "bf16"
+			grid[i].ID = engine + gpu + grid[i].ID
+			grid[i].Labels.Engine, grid[i].Labels.GPU, grid[i].Labels.Precision = engine, gpu, "bf16"
 		}
 		runs = append(runs, grid...)
 	}
-	add(fittest.Dense(), "vllm", truth)
-	add(fittest.Dense(), "sglang", truth)
-	add(fittest.Parallel(), "vllm", slow)
+	add(fittest.Dense(), "vllm", "h100-sxm", truth)
+	add(fittest.Dense(), "sglang", "h100-sxm", truth)
+	add(other, "vllm", gpu, slow)
 	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
 	require.NoError(t, err)
-	sets := Sets(c.Efficiencies())
+	return Sets(c.Efficiencies())
+}
+
+// TestWhatAnEngineSaysOfAModelIsExpectedOfOthers: layers of a model take longer under an engine that was measured on
+// others alone, and under one that nobody measured.
+func TestWhatAnEngineSaysOfAModelIsExpectedOfOthers(t *testing.T) {
+	sets := beside(t, fittest.Parallel(), "h100-sxm")
 	for _, engine := range []string{"sglang", "unknown"} {
 		set := sets.under(engine)
-		of := func(model string) float64 {
-			e, _ := set.For("h100-sxm", model, "bf16")
-			return e.LayerS
-		}
-		assert.Greater(t, of(fittest.Parallel().Model), 1.1*of(fittest.Dense().Model), engine)
+		usual, _ := set.For("h100-sxm", fittest.Dense().Model, "bf16")
+		slow, _ := set.For("h100-sxm", fittest.Parallel().Model, "bf16")
+		assert.Greater(t, slow.LayerS, 1.1*usual.LayerS, engine)
 	}
+}
+
+// TestWhatAnEngineSaysOfAGPUIsExpectedOfOthers: so they do on a GPU, which is measured under the one engine alone.
+func TestWhatAnEngineSaysOfAGPUIsExpectedOfOthers(t *testing.T) {
+	sets := beside(t, fittest.Dense(), "l40s")
+	usual, measuredHere := sets.under("sglang").For("h100-sxm", "", "")
+	assert.True(t, measuredHere)
+	slow, measuredHere := sets.under("sglang").For("l40s", "", "")
+	assert.False(t, measuredHere)
+	assert.Greater(t, slow.LayerS, 1.1*usual.LayerS)
+	_, measuredHere = sets.under("vllm").For("l40s", "", "")
+	assert.True(t, measuredHere)
 }
 
 // TestTheNewestReleaseIsBuiltIn: half of the deployments ran an older release, whose layers take longer. What is built

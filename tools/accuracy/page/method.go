@@ -29,8 +29,8 @@ func (a *Accuracy) how(m *markdown) {
 		"under whichever engine of today. The stacks of 2023 share " +
 		"nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
 		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that " +
-		"of a B200), or else its family (an H800), or else its engine; an engine that was not measured gets that " +
-		"of all.")
+		"of a B200), or else its family (an H800), or else its engine, scaled, if it was measured under others, by what " +
+		"it differs by there; an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. Of a log of steps, which nearly all are decodes of a "+
