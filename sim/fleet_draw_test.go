@@ -94,6 +94,10 @@ func redrawPolicy(t *rapid.T, sc *scenario) {
 	drawPolicy(t, sc, sc.maxLen)
 	if _, ok := sc.policy.(*schedulers.Continuous); !ok {
 		sc.stages = nil
+		if s := sc.speculation; s != nil { // what drafters of vLLM V1 alone do
+			sc.speculation = &sim.Speculation{Tokens: s.Tokens, Adaptive: s.Adaptive, Acceptance: s.Acceptance,
+				Uncapped: s.Uncapped}
+		}
 	}
 }
 
