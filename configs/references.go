@@ -154,7 +154,7 @@ type Constants struct {
 	Compute          *float64 `yaml:"compute" about:"share of peak FLOP/s of dense matrix products"`
 	MoECompute       *float64 `yaml:"moe_compute" about:"share of that which expert products achieve"`
 	MoERows          *float64 `yaml:"moe_rows" unit:"rows" about:"per expert at which half of what few rows lose is left"`
-	MoETileRows      *float64 `yaml:"moe_tile_rows" unit:"rows" about:"that an expert costs beside its own, to expand its weights to 16 bits"`
+	MoETileRows      *float64 `yaml:"moe_tile_rows" unit:"rows" about:"at peak that expanding the weights of an expert to 16 bits costs"`
 	QuantizedCompute *float64 `yaml:"quantized_compute" about:"share of compute where activations are quantised too"`
 	KVBandwidth      *float64 `yaml:"kv_bandwidth" about:"share of the memory bandwidth that reading the cache achieves"`
 	MixedKV          *float64 `yaml:"mixed_kv" unit:"times" about:"as long as decodes read the cache in a step with prompts"`

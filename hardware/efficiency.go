@@ -17,8 +17,8 @@ type Efficiency struct {
 	MoECompute float64 `yaml:"moe_compute"`
 	MoERows    float64 `yaml:"moe_rows,omitempty"`
 
-	// MoETileRows is the rows that an expert which is touched costs beside its own, in kernels that expand its weights to
-	// the 16 bits of activations (T), see experts.go; 0: MoERows counts for them too.
+	// MoETileRows is how many rows at the peak take as long as expanding the weights of an expert that is touched to the
+	// 16 bits of activations, in kernels that do so (T), see experts.go; 0: MoERows counts for them too.
 	MoETileRows float64 `yaml:"moe_tile_rows,omitempty"`
 
 	// MoECopyBytes is what kernels move for each element of the activations of each copy of a token that an expert

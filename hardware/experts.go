@@ -22,23 +22,24 @@ func (d *Deployment) active(rows float64) float64 {
 // experts, each with r rows on average:
 //
 //	padding(r) = 1 + R / (r + R)    other kernels                              r = k·M / (E·A(M))
-//	padding(r) = 1 + T / r          kernels that expand weights of less than 16 bits, to multiply in 16 bits
+//	padding(r) = 1 + T·e_c·e_cm / r  kernels that expand weights of less than 16 bits, to multiply in 16 bits
 //
 // The first have tiles of 64 or 128 rows; a last tile that is not full takes as long as a full one, so that where
 // kernels choose the tile by the rows half of the work is padding at worst, and at R rows half of that loss is left.
-// The others expand every weight of an expert that is touched, however few its rows are, which costs as much as T rows
-// beside its own. Both fall no faster than 1/r, so more rows never take less time. R is moe_rows and T moe_tile_rows;
-// 0: few rows lose nothing.
+// The others expand every weight of an expert that is touched, however few its rows are and whatever share of the
+// peak its products achieve, which takes as long as T rows at the peak. Both fall no faster than 1/r, so more rows
+// never take less time. R is moe_rows and T moe_tile_rows; 0: few rows lose nothing.
 //
 // The forms, R and T are chosen, not fitted. Of tables of kernels (NVIDIA aiconfigurator, commit 095f58a5,
 // systems/*/moe: 72 kernels and formats on six GPUs, each with its own launch, shares of bandwidth and of peak, and
 // bytes of copies), those of bf16 weights and of quantised activations gain nothing from a T, and most lose by one of
-// 64; those of mxfp4 weights that are expanded to 16 bits are nearest to 8 to 16 rows on H100, B200 and B300 under
-// vLLM and SGLang, and those of TensorRT-LLM and Marlin to 0 to 4. On deployments left out of the fit of
-// docs/accuracy.md, T = 12 takes TPOT of vLLM from 6.0 to 5.2 % in the median, and on GPUs left out from 10.7 to 8.8
-// and E2E of open loops from 17.2 to 13.0; 8 gains half of it, 16 loses on models left out and 32 more than it gains.
-// With T for bf16 weights too, open loops of deployments left out get worse, from 3.0 to 3.5 %, and with T for
-// quantised activations SGLang's TPOT, from 6.0 to 6.9 %.
+// 64 at their share of the peak; those of mxfp4 weights that are expanded to 16 bits are nearest to 8 to 16 at theirs
+// on H100, B200 and B300 under vLLM and SGLang, which are 12 to 50 at the peak, and those of Marlin to none. On what
+// is left out of the fit of docs/accuracy.md, T = 60 takes TPOT of vLLM from 6.0 to 5.3 % in the median on
+// deployments and from 10.7 to 8.4 on GPUs, and E2E of open loops on GPUs from 17.2 to 12.4. Of T at the share that
+// is achieved, 12 does as well, 8 half as well, and 16 and 32 lose on models left out. With such rows for bf16
+// weights too, open loops of deployments left out get worse, from 3.0 to 3.5 %, and for quantised activations
+// SGLang's TPOT, from 6.0 to 6.9 %.
 func (d *Deployment) padding(tokens, active float64) float64 {
 	e := &d.Efficiency
 	if tokens == 0 || d.grouped() {
@@ -47,7 +48,7 @@ func (d *Deployment) padding(tokens, active float64) float64 {
 	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()+d.Routing.Redundant) * active)
 	switch {
 	case e.MoETileRows > 0 && d.expandsExperts():
-		return 1 + e.MoETileRows/perExpert
+		return 1 + e.MoETileRows*e.Compute*e.MoECompute/perExpert
 	case e.MoERows == 0:
 		return 1
 	}

@@ -134,9 +134,10 @@ func pad(d *hardware.Deployment, m *mine) bool {
 }
 
 // unfilled is by how much longer experts multiply that have few rows: as much again as with many where they have none,
-// half as much where they have moe_rows; or moe_tile_rows more, where weights are expanded to 16 bits.
+// half as much where they have moe_rows; or moe_tile_rows at peak more, where weights are expanded to 16 bits.
 func unfilled(d *hardware.Deployment, tokens, touched float64) float64 {
-	half, tile := d.Efficiency.MoERows, d.Efficiency.MoETileRows
+	half := d.Efficiency.MoERows
+	tile := d.Efficiency.MoETileRows * d.Efficiency.Compute * d.Efficiency.MoECompute
 	rows := tokens * float64(d.Model.TopK()) / float64(d.Model.Experts()+d.Routing.Redundant) / touched
 	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
 	_, unit := d.GPU.ComputeFLOPS(dtype)

@@ -24,7 +24,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"compute", e.Compute, "of peak FLOP/s, dense products"},
 		{"moe_compute", e.MoECompute, "of compute, expert products"},
 		{"moe_rows", e.MoERows, "rows per expert at which half of the loss of few is left"},
-		{"moe_tile_rows", e.MoETileRows, "rows that an expert costs beside its own, expanding its weights to 16 bits"},
+		{"moe_tile_rows", e.MoETileRows, "rows at peak that expanding the weights of an expert to 16 bits costs"},
 		{"moe_copy_bytes", e.MoECopyBytes, "bytes moved per element of a copy for an expert"},
 		{"expert_imbalance", e.ExpertImbalance, "of what the busiest GPU has of experts beyond the mean"},
 		{"expert_skew", e.ExpertSkew, "variation of the popularity of 128 experts and more"},
