@@ -90,7 +90,7 @@ const adaptersUnmeasured = "adapters: no server with LoRA adapters was measured;
 func (r *Replica) adapters(s *configs.Scenario, p *configs.Pool, ranks []int) (a sim.Adapters, err error) {
 	a = sim.Adapters{Slots: p.MaxLoRAs, Host: p.MaxCPULoRAs}
 	if p.LoRALoadBps == 0 && a.Host < len(ranks) {
-		return a, s.Errorf(s.PoolPath(p, "max_cpu_loras"), "%d holds not all of the %d adapters in host memory, and "+
+		return a, s.Errorf(s.PoolPath(p, "max_cpu_loras"), "%d does not hold all of the %d adapters in host memory, and "+
 			"nothing says how fast the others come from storage; expected lora_load_bps, or at least %d", a.Host, len(ranks),
 			len(ranks))
 	}

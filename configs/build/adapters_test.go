@@ -33,8 +33,8 @@ func TestAdaptersThatNoPoolCanServeAreRefused(t *testing.T) {
 		{adaptedScenario("", drawnLengths+"  adapters: {count: 2, rank: 32}"),
 			"adapters.rank: 32 is above max_lora_rank of pools[0], 16; expected at most that"},
 		{adaptedScenario("", drawnLengths+"  adapters: {count: 2}"),
-			"max_cpu_loras: 1 holds not all of the 2 adapters in host memory, and nothing says how fast the others come from " +
-				"storage; expected lora_load_bps, or at least 2"},
+			"max_cpu_loras: 1 does not hold all of the 2 adapters in host memory, and nothing says how fast the others " +
+				"come from storage; expected lora_load_bps, or at least 2"},
 		{adaptedScenario(", max_loras: 4, max_cpu_loras: 2", drawnLengths), "max_cpu_loras: 2 is below max_loras, 4"},
 		{adaptedScenario(", max_lora_rank: 9", drawnLengths), "max_lora_rank: 9 is none that vLLM takes"},
 		{adaptedScenario(", lora_target_modules: [q]", drawnLengths), `lora_target_modules: "q"`},
