@@ -275,7 +275,8 @@ func (c *Catalog) models(engine string) []catalog.ModelEfficiency {
 			out = append(out, m)
 		}
 	}
-	return append(out, fromKernels(engine, out)...)
+	out = append(out, fromKernels(engine, out)...)
+	return slices.DeleteFunc(out, func(m catalog.ModelEfficiency) bool { return len(m.Scales) == 0 }) // as any other
 }
 
 // familiesOf returns the families of GPUs that a model was measured on under an engine.

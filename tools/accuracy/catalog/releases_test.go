@@ -101,6 +101,9 @@ func TestWhatAnEngineSaysOfAModelIsExpectedOfOthers(t *testing.T) {
 	sets := beside(t, fittest.Parallel(), "h100-sxm")
 	for _, engine := range []string{"sglang", "unknown"} {
 		set := sets.under(engine)
+		for _, m := range set.Models {
+			assert.NotEmpty(t, m.Scales, "a file has no model that differs by nothing")
+		}
 		usual, _ := set.For("h100-sxm", fittest.Dense().Model, "bf16")
 		slow, _ := set.For("h100-sxm", fittest.Parallel().Model, "bf16")
 		assert.Greater(t, slow.LayerS, 1.1*usual.LayerS, engine)
