@@ -15,7 +15,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Printf("p50 ITL %.1f ms\n", 1e3*summary.Latency.ITL.P50)
-	// Output: p50 ITL 9.0 ms
+	// Output: p50 ITL 9.1 ms
 }
 
 // A change of the scenario, as decodesim run --set has it.
@@ -29,8 +29,8 @@ func ExampleSet() {
 		fmt.Printf("%s: p99 TTFT %.2f s\n", replicas, summary.Latency.TTFT.P99)
 	}
 	// Output:
-	// 1: p99 TTFT 33.72 s
-	// 2: p99 TTFT 0.32 s
+	// 1: p99 TTFT 36.94 s
+	// 2: p99 TTFT 0.33 s
 }
 
 // Mistakes say what would be accepted.
