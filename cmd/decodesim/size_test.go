@@ -122,7 +122,7 @@ func TestBadSearchesAreRefused(t *testing.T) {
 		"study.yaml --seed -1":                `--seed "-1": expected a whole number from 0 to`,
 		"study.yaml --out study.yaml":         `output "study.yaml" is a file, want a directory`,
 		"study.yaml --out=":                   "--out is empty; expected a directory",
-		"chat.yaml":                           "chat.yaml:3:1: pools: unknown key",
+		"chat.yaml":                           "chat.yaml is a scenario; expected a study, whose key scenario can name it",
 	} {
 		status, out, errOut := try(append([]string{"size"}, strings.Fields(line)...)...)
 		assert.Equal(t, exitBadInput, status, line)
