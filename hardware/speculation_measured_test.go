@@ -90,8 +90,9 @@ func tpotS(r *hardware.Roofline, clients, drafts int, length float64) (tpot, ste
 }
 
 // From prices and measured acceptance pure, TPOT with drafts over TPOT without is within 10 % of the measured ratio in
-// the median over 1 and 7 drafts and five concurrencies: it is 4 %. Two of 24 and 29 % stand out, 7 drafts of one and of
-// four sequences: their rows are taken to choose experts independently, and rows of one sequence resemble each other.
+// the median over 1 and 7 drafts and five concurrencies: it is 4 %. Two of 24 and 29 % stand out, 7 drafts of one
+// sequence and of four: their rows are taken to choose experts independently, and rows of one sequence resemble each
+// other.
 func TestDraftsGainWhatWasMeasured(t *testing.T) {
 	runs := measuredDrafts(t)
 	var errs []float64

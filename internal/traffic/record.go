@@ -81,7 +81,7 @@ func (r *Record) dispersionOfTenths() float64 {
 		return math.NaN()
 	}
 	mean := float64(r.prompts.n-r.inTenth) / n
-	return (r.tenthSquares - n*mean*mean) / (n - 1) / mean
+	return (r.tenthSquares - float64(n*mean*mean)) / (n - 1) / mean
 }
 
 // share counts the tokens of a prompt that are in the content of an earlier one: what a cache without an end would
