@@ -165,6 +165,19 @@ func TestARunEndsWithItsLastEvent(t *testing.T) {
 	}
 }
 
+// equalsTwin runs a scenario with segments of any length and step by step, compares each with its twin and has it
+// checked.
+func equalsTwin(t *rapid.T, sc scenario, twin *naiveFleet, check func(*sim.Cluster)) {
+	for _, maxRun := range []int{0, 1} {
+		j := newJournal()
+		c := sc.config(j)
+		c.MaxRun = maxRun
+		cl := run(t, c)
+		compare(t, fmt.Sprintf("at most %d steps at once", maxRun), twin, j, cl)
+		check(cl)
+	}
+}
+
 func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, cl *sim.Cluster) {
 	var itl, ttft metrics.Hist
 	var tokens, cached int64

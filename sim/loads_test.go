@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -28,16 +27,11 @@ func TestLoadsIntoFewBlocksEqualTheNaiveTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawLoads(t)
 		twin := runNaive(sc)
-		for _, maxRun := range []int{0, 1} {
-			j := newJournal()
-			c := sc.config(j)
-			c.MaxRun = maxRun
-			cl := run(t, c)
-			compare(t, fmt.Sprintf("at most %d steps at once", maxRun), twin, j, cl)
+		equalsTwin(t, sc, twin, func(cl *sim.Cluster) {
 			if twin.cover["unfinished"] == 0 {
 				require.NoError(t, sim.CheckCaches(cl))
 			}
-		}
+		})
 		coverFleet(cover, twin)
 	})
 	wantCovered(t, cover["cases"], cover, loadsCovered)

@@ -67,15 +67,10 @@ func TestExtentsAreBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawSharing(t)
 		twin := runNaive(sc)
-		for _, maxRun := range []int{0, 1} {
-			j := newJournal()
-			c := sc.config(j)
-			c.MaxRun = maxRun
-			cl := run(t, c)
-			compare(t, fmt.Sprintf("at most %d steps", maxRun), twin, j, cl)
+		equalsTwin(t, sc, twin, func(cl *sim.Cluster) {
 			require.NoError(t, sim.CheckCaches(cl))
 			cover["evictions"] += int(cl.PoolTotals(0).Evictions)
-		}
+		})
 		for _, what := range []string{"preemptions", "loaded blocks", "loads after a preemption", "sorted by weight",
 			"waits for another with its prefix"} {
 			cover[what] += twin.cover[what]

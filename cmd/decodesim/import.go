@@ -29,8 +29,8 @@ func newImport(out, errOut io.Writer) *cobra.Command {
 		Short: "Make a scenario of the command line of a server",
 		Long: `Make a scenario of how a server is started: vllm serve, python -m vllm.entrypoints.openai.api_server, docker run with
 vLLM's image, python -m sglang.launch_server, sglang serve or trtllm-serve, as it is pasted: over several lines, with
-comments, variables, within a script, or in a Compose file or a Kubernetes manifest. COMMAND is that text in quotes, a file, or - for standard input; or give the
-words of the command behind --.
+comments, variables, within a script, or in a Compose file or a Kubernetes manifest. COMMAND is that text in quotes, a
+file, or - for standard input; or give the words of the command behind --.
 
 The scenario goes to standard output with the flag behind each key. Flags that have no influence, that are not modelled
 or that are not known are named in it and on standard error. What the command line leaves out stays the engine's default.`,

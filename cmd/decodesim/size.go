@@ -50,7 +50,8 @@ would ever wait: no deployment sustains more, and those that could not win even 
 other machines, which may come, go, be killed or suspended: the answer is the same to the byte.
 
 A file with fleet: [STUDY, ...] and a budget is of several models that share it: the deployments that sustain the rate of
-each and cost least together. A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`
+each and cost least together. A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such
+as workload.output_tokens.mean.`
 
 func newSize(out, errOut io.Writer) *cobra.Command {
 	var f sizeFlags

@@ -126,9 +126,13 @@ func tooLarge(shapes []*shape) string {
 	for _, name := range names {
 		parts = append(parts, fmt.Sprintf("%.1f GB under %s", least[name].MissBytes/1e9, name))
 	}
-	last := least[names[len(names)-1]]
-	return fmt.Sprintf("%s does not fit: each GPU lacks at least %s; %s", last.Model, strings.Join(parts, ", "),
-		last.Hint)
+	name := names[len(names)-1]
+	hint := least[name].Hint
+	if len(names) > 1 { // what would do is of one layout
+		hint = "under " + name + ", " + hint
+	}
+	return fmt.Sprintf("%s does not fit: each GPU lacks at least %s; %s", least[name].Model, strings.Join(parts, ", "),
+		hint)
 }
 
 // one is a replica of each pool.

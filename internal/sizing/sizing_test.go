@@ -285,6 +285,7 @@ func TestBadSearchesSayWhy(t *testing.T) {
 			"slo: neither ttft_ms nor e2e_ms is given, here or in the scenario, nor a rule on ttft, e2e or queue"},
 		{[]string{"model=llama-3.1-405b"},
 			"nothing in it can be deployed: llama-3.1-405b does not fit: each GPU lacks at least "},
+		{[]string{"model=llama-3.1-405b", "search.tensor_parallel=[1, 2]"}, "; under tp2 h100-sxm, "},
 		{[]string{"search.tensor_parallel=[4]"}, "takes no replica: 2 GPUs; the smallest deployment of the search takes 4"},
 		{[]string{"search.tensor_parallel=[3]"}, "deployed: tp3: 3 does not divide the 32 attention heads"},
 		{[]string{"budget.gpus=null", "budget.usd_per_hour=1"}, "takes no replica: 0 GPUs"},
