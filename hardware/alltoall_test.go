@@ -34,6 +34,26 @@ func TestBetweenHostsTheTablesCount(t *testing.T) {
 	assert.Less(t, communicationS(t, d, 128*8), 0.7*near)
 }
 
+// Where the links of a host are slower than the network, as of no card that is sold, they decide what a dispatch takes,
+// and what goes to another host passes none of them: with twice the hosts, the same copies from each are in half as
+// many of its own GPUs.
+func TestCopiesToAnotherHostPassNoLinkOfThisOne(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.GPU.ScaleUpBps.Value /= 100
+	d.Efficiency.CollectiveScale = 1
+	d.Parallel.Expert, d.Parallel.AllToAll = true, hardware.LowLatency
+	for _, hosts := range []int{1, 2, 3, 4} {
+		d.Parallel.Data = 8 * hosts
+		movingS := func(name string) float64 { return partOf(d, 256*8*hosts, name).TimeS - partOf(d, 128*8*hosts, name).TimeS }
+		near, _ := hardware.Sends(&d, 8, 0)
+		for i, bytes := range []float64{7168 * (1 + 4.0/128), 7168 * 2} {
+			name := []string{hardware.DispatchPart, hardware.CombinePart}[i]
+			wantS := 58 * 128 * bytes * 8 / float64(hosts) * 7 / 8 / (near[i].Share * 4.5e9)
+			assert.InEpsilon(t, wantS, movingS(name), 1e-6, "%s over %d hosts", name, hosts)
+		}
+	}
+}
+
 // Drawn at random, the experts of a token of DeepSeek-R1 are in so many of n places, for 8 of 256 experts are in 4 of 8
 // groups; those of GLM-5, in no groups, are in more.
 func TestTokensReachTheirExpertsHosts(t *testing.T) {

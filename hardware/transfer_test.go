@@ -118,6 +118,28 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 	}
 }
 
+// TestEmbeddingsAreRowsOfTheHiddenSize: a row of Llama 3.1 70B is 8,192 numbers of 16 bits. Each of the ranks that share
+// the first layer receives it whole, so that fewer links at the source send more.
+func TestEmbeddingsAreRowsOfTheHiddenSize(t *testing.T) {
+	for _, c := range []struct {
+		from, to       int
+		fromBps, toBps float64
+		bytes          float64 // over a link of 1 GB/s
+	}{
+		{1, 1, 1e9, 1e9, 16384},
+		{1, 4, 1e9, 1e9, 4 * 16384}, // one link sends what four receive
+		{4, 1, 1e9, 1e9, 16384},     // and one receives it, whoever sends
+		{1, 4, 1e9, 1e8, 10 * 16384},
+		{2, 4, 1e10, 1e9, 16384},
+	} {
+		const model, gpu = "llama-3.1-70b", "b200-sxm"
+		from, to := deployment(t, model, gpu, c.from), deployment(t, model, gpu, c.to)
+		h := hardware.Transfer{From: &from, To: &to, FromBps: c.fromBps, ToBps: c.toBps, LatencyS: 1e-5}
+		assert.Equal(t, sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(c.bytes / 1e9)}, h.EmbeddingsLink(),
+			"%d to %d", c.from, c.to)
+	}
+}
+
 // TestDraftersAreTransferred: a drafter's layers have a cache of their own, which the destination goes on with.
 func TestDraftersAreTransferred(t *testing.T) {
 	from, to := deployment(t, "deepseek-v3", "h200-sxm", 8), deployment(t, "deepseek-v3", "h200-sxm", 8)
