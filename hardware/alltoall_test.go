@@ -44,7 +44,9 @@ func TestCopiesToAnotherHostPassNoLinkOfThisOne(t *testing.T) {
 	d.Parallel.Expert, d.Parallel.AllToAll = true, hardware.LowLatency
 	for _, hosts := range []int{1, 2, 3, 4} {
 		d.Parallel.Data = 8 * hosts
-		movingS := func(name string) float64 { return partOf(d, 256*8*hosts, name).TimeS - partOf(d, 128*8*hosts, name).TimeS }
+		movingS := func(name string) float64 {
+			return partOf(d, 256*8*hosts, name).TimeS - partOf(d, 128*8*hosts, name).TimeS
+		}
 		near, _ := hardware.Sends(&d, 8, 0)
 		for i, bytes := range []float64{7168 * (1 + 4.0/128), 7168 * 2} {
 			name := []string{hardware.DispatchPart, hardware.CombinePart}[i]

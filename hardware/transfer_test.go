@@ -118,8 +118,8 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 	}
 }
 
-// TestEmbeddingsAreRowsOfTheHiddenSize: a row of Llama 3.1 70B is 8,192 numbers of 16 bits. Each of the ranks that share
-// the first layer receives it whole, so that fewer links at the source send more.
+// TestEmbeddingsAreRowsOfTheHiddenSize: a row of Llama 3.1 70B is 8,192 numbers of 16 bits. Each of the ranks that
+// share the first layer receives it whole, so that fewer links at the source send more.
 func TestEmbeddingsAreRowsOfTheHiddenSize(t *testing.T) {
 	for _, c := range []struct {
 		from, to       int
@@ -128,7 +128,7 @@ func TestEmbeddingsAreRowsOfTheHiddenSize(t *testing.T) {
 	}{
 		{1, 1, 1e9, 1e9, 16384},
 		{1, 4, 1e9, 1e9, 4 * 16384}, // one link sends what four receive
-		{4, 1, 1e9, 1e9, 16384},     // and one receives it, whoever sends
+		{4, 1, 1e9, 1e9, 16384},     // and one receives it, however many send
 		{1, 4, 1e9, 1e8, 10 * 16384},
 		{2, 4, 1e10, 1e9, 16384},
 	} {

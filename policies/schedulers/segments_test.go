@@ -97,8 +97,8 @@ func TestNothingJoinsBesideOneThatIsSwappedOut(t *testing.T) {
 	assert.Equal(t, []string{"p2:16", "d2", "3 × d1", "p1:4", "d2", "d1"}, got)
 }
 
-// TestWhatIsCachedIsNotComputed: of a prompt of 9 tokens that came before, two blocks of 4. A prompt has to leave room
-// for what it computes, and not for all of it: two of 9 tokens and one of 12 are more than a step of 18 takes otherwise.
+// TestWhatIsCachedIsNotComputed: of a prompt of 9 tokens that came before, two blocks of 4 are cached. A prompt takes
+// room for what it computes, and not for all of it: two of 9 tokens and one of 12 are more than a step of 18 otherwise.
 func TestWhatIsCachedIsNotComputed(t *testing.T) {
 	for _, p := range []sim.Scheduler{
 		&schedulers.PrefillFirst{MaxNumSeqs: 8, MaxNumBatchedTokens: 18},

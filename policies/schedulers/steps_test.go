@@ -298,6 +298,8 @@ func TestSchedulersRefuseWhatCouldNotRun(t *testing.T) {
 		&schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 1, Reserve: schedulers.MaxModelLen, MaxModelLen: 1},
 		sg(func(p *schedulers.SGLang) { p.MinNewTokenRatio, p.NewTokenRatioDecay = p.InitNewTokenRatio, 0 }),
 		sg(func(p *schedulers.SGLang) { p.InitNewTokenRatio, p.MinNewTokenRatio = schedulers.RatioOne, 0 }),
+		sg(func(p *schedulers.SGLang) { p.MaxRunningRequests, p.MaxPrefillTokens = 1, 1 }),
+		sg(func(p *schedulers.SGLang) { p.ClipMaxNewTokens, p.RetractDecodeSteps = 1, 1 }),
 	} {
 		require.NoError(t, good.Validate(), "%+v", good)
 	}

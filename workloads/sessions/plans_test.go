@@ -5,6 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
 )
 
 // TestPlansStartEachSubAgentOnce: each sub-agent of a plan is started by one turn of the first agent, in the order of
@@ -68,4 +72,34 @@ func TestPlansStartEachSubAgentOnce(t *testing.T) {
 		}
 	})
 	require.Positive(t, forked)
+}
+
+// TestATaskIsCutWhereASubAgentHasNoRoom: a sub-agent is asked with 40 tokens and answers with 5; each further turn has
+// 30 tokens of a result and 5 of an answer, so that n turns take 10 + 35·n. The agent that started it takes far fewer.
+func TestATaskIsCutWhereASubAgentHasNoRoom(t *testing.T) {
+	for _, c := range []struct {
+		turns   float64
+		context int64
+		cut     bool
+		ends    []int32 // two turns of the first agent, and those of the second
+	}{
+		{4, 150, false, []int32{2, 6}},
+		{4, 149, true, []int32{2, 5}},
+		{5, 150, true, []int32{2, 6}},
+		{1, 44, false, []int32{2, 3}}, // the first turn is left to the model to refuse
+	} {
+		loop := AgentLoop{Tasks: 1, Result: lengths.Fixed(30), Tool: Span{Distribution: "fixed"},
+			Loop: Loop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 1}, Turns: lengths.Fixed(2)},
+			SubAgents: &SubAgents{Probability: 1, Agents: lengths.Fixed(1), Turns: lengths.Fixed(c.turns),
+				Prompt: lengths.Fixed(40)}}
+		loop.ContextMax = c.context
+		loop.Mix = requests.Mix{Prompt: lengths.Fixed(10), Output: lengths.Fixed(5)}
+		s, err := NewAgentLoop(loop, 1)
+		require.NoError(t, err)
+		var q plan
+		s.plans.plan(0, &q)
+		require.Equal(t, c.ends, q.ends, "%+v", c)
+		require.Equal(t, c.cut, q.cut, "%+v", c)
+		require.EqualValues(t, 5, q.turns[1].prompt, "the answer of the sub-agent")
+	}
 }
