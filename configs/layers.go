@@ -123,7 +123,7 @@ func (l *layers) environment(env []string) error {
 		names = append(names, name)
 	}
 	walk(reflect.ValueOf(l.skeleton).Elem(), "", func(path string, f strict.Field, v reflect.Value) {
-		if isSection(v) {
+		if _, law := constant(v); isSection(v) && !law {
 			return
 		}
 		add(path, f.Key)
@@ -218,12 +218,18 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	if isKeyed(target) && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return l.parseKeys(layer, path, text, by)
 	}
+	if law, ok := constant(target); ok && strict.IsNumber(text) {
+		return l.parseConstant(layer, path, law, text, by)
+	}
 	if short, ok := shorthand(target); ok && text != "null" && text != "~" {
 		return l.parse(layer, strict.Join(path, short), text, by)
 	}
 	if f.Optional && (text == "null" || text == "~") {
 		l.assign(layer, path, nil, by)
 		return nil
+	}
+	if law, ok := constant(target); ok {
+		return strict.Errorf(by, "%s", strict.NoLaw(law))
 	}
 	if isSection(target) || isRows(target) || target.Kind() == reflect.Struct {
 		return strict.Errorf(by, "%s has keys of its own; set those, such as %s.%s", path, path, firstKey(target))
@@ -257,6 +263,27 @@ func shorthand(v reflect.Value) (key string, ok bool) {
 		return "", false
 	}
 	return short.ShorthandKey(), true
+}
+
+// constant returns the law v, if a number may stand in its place.
+func constant(v reflect.Value) (law strict.Constant, ok bool) {
+	if !isSection(v) {
+		if !v.CanAddr() {
+			return nil, false
+		}
+		v = v.Addr()
+	}
+	law, ok = v.Interface().(strict.Constant)
+	return law, ok
+}
+
+// parseConstant puts the law that draws one number in the place of the law at path, of which nothing stays.
+func (l *layers) parseConstant(layer map[string]any, path string, law strict.Constant, number, by string) error {
+	l.assign(layer, path, nil, by)
+	if err := l.parse(layer, strict.Join(path, "distribution"), law.ConstantDistribution(), by); err != nil {
+		return err
+	}
+	return l.parse(layer, strict.Join(path, "mean"), number, by)
 }
 
 // parseValue reads the YAML of a value; text is taken as it stands, and so are rules that are not in a list.

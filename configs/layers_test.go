@@ -9,6 +9,7 @@ import (
 	"github.com/decodesim/decodesim/configs/configstest"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/sessions"
 	"github.com/stretchr/testify/require"
 )
 
@@ -138,6 +139,10 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{set("workload=1"), `--set workload=1: workload has keys of its own; set those, such as workload.arrivals`},
 		{set("workload.arrivals=1"),
 			`--set workload.arrivals=1: workload.arrivals has keys of its own; set those, such as workload.arrivals.process`},
+		{set("workload.prompt_tokens=4k"), `--set workload.prompt_tokens=4k: ` +
+			`expected a number, or a law such as {distribution: fixed, mean: 5}`},
+		{set("workload.prompt_tokens=0"),
+			`--set workload.prompt_tokens=0: is 0; accepted: a number from 1 to 1073741823`},
 		{set("pools=[]"), `--set pools=[]: pools has keys of its own; set those, such as pools.0.name`},
 		{set("workload.arrivals.points.0.rate=1"),
 			`--set workload.arrivals.points.0.rate=1: no element "0" in workload.arrivals.points, which is empty`},
@@ -167,6 +172,31 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 			require.EqualError(t, err, c.want)
 		})
 	}
+}
+
+// A number in the place of a law is that number every time, whatever law was there.
+func TestANumberStandsInThePlaceOfALaw(t *testing.T) {
+	const text = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n" +
+		"  prompt_tokens: {distribution: lognormal, mean: 1000, cv: 1, max: 9000}\n  output_tokens: 80\n" +
+		"  agents: {turns: 3, tool_time_s: 2.5, tool_tokens: 40}\n  arrivals: {process: poisson, rate: 2}\n  requests: 9\n"
+	inDir(t, text)
+	for _, by := range []Options{
+		{Set: []string{"workload.prompt_tokens=4000"}}, {Env: []string{"DECODESIM_WORKLOAD_PROMPT_TOKENS=4000"}},
+	} {
+		s, err := Load("chat.yaml", by)
+		require.NoError(t, err)
+		require.Equal(t, lengths.Fixed(4000), *s.Workload.PromptTokens)
+		require.Equal(t, lengths.Fixed(80), *s.Workload.OutputTokens)
+		require.Equal(t, lengths.Fixed(3), *s.Workload.Agents.Turns)
+		require.Equal(t, sessions.Span{Distribution: "fixed", MeanS: 2.5}, *s.Workload.Agents.ToolTimeS)
+	}
+	s, err := Load("chat.yaml", Options{Set: []string{"workload.output_tokens.mean=90"}})
+	require.NoError(t, err)
+	require.Equal(t, lengths.Fixed(90), *s.Workload.OutputTokens)
+	inDir(t, strings.Replace(text, "output_tokens: 80", "output_tokens: [80]", 1))
+	_, err = Load("chat.yaml", Options{})
+	require.EqualError(t, err, "chat.yaml:5:3: workload.output_tokens: expected a number, or a law such as "+
+		"{distribution: fixed, mean: 5}, got a list")
 }
 
 // Several keys of one part can be set at once, and its others stay as they are.

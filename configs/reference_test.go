@@ -144,6 +144,8 @@ func kindOf(v reflect.Value) string {
 		return "text, or a section"
 	case hasShorthand(v):
 		return "section, or its rules"
+	case isConstant(v):
+		return "number, or a section"
 	case v.Kind() == reflect.Pointer && !isSection(v):
 		return kindOf(reflect.New(v.Type().Elem()).Elem())
 	case isSection(v) || v.Kind() == reflect.Struct:
@@ -242,8 +244,8 @@ func scenarioPage(t *testing.T) []byte {
 		"Every key may stand in the file, as `--set KEY=VALUE` (`pools.NAME.replicas=3` for `pools[].replicas`), or in the\n"+
 		"environment as `DECODESIM_KEY`. A key that is *null* by default may stay absent; its meaning says what applies "+
 		"then.\n"+
-		"The names that engines have for an argument may stand in place of the key; [engines.md](engines.md) has their "+
-		"defaults.\n"+
+		"A number in the place of a law is that number every time: `workload.prompt_tokens=4000`. The names that engines\n"+
+		"have for an argument may stand in place of the key; [engines.md](engines.md) has their defaults.\n"+
 		"`decodesim run --out DIR` writes a scenario with every default in it.\n", "##")
 }
 
@@ -288,6 +290,15 @@ func (w *referenceWriter) table(b *bytes.Buffer, section, heading string) {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", inside[last+1:], k.kind, k.fallback, k.unit, k.accepts,
 			k.engines, k.meaning)
 	}
+}
+
+// isConstant reports whether a number may stand in the place of a section.
+func isConstant(v reflect.Value) bool {
+	t := v.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[strict.Constant]())
 }
 
 // hasShorthand reports whether a list may stand in the place of a section.

@@ -200,6 +200,9 @@ func typeOf(t reflect.Type) map[string]any {
 			f, _ := strict.FieldNamed(strict.FieldsOf(t), short.ShorthandKey())
 			return map[string]any{"anyOf": []any{objectOf(t), typeOf(f.Type)}}
 		}
+		if _, ok := reflect.New(t).Interface().(strict.Constant); ok {
+			return map[string]any{"anyOf": []any{objectOf(t), map[string]any{"type": "number"}}}
+		}
 		return objectOf(t)
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": typeOf(t.Elem())}

@@ -66,8 +66,8 @@ func (s *Study) checkSubject(c *checker) {
 		c.fail("search.gpu", "missing; expected catalog names of GPUs, such as [h200-sxm, b200-sxm]")
 	}
 	if s.Trace == "" && !slices.ContainsFunc(s.Set, func(set string) bool { return strings.HasPrefix(set, "workload.") }) {
-		c.fail("trace", "missing; expected a file of recorded requests, or lengths by workload.prompt_tokens and "+
-			"workload.output_tokens in set, such as 'workload.prompt_tokens={distribution: lognormal, mean: 1000, cv: 1}'")
+		c.fail("trace", "missing; expected a file of recorded requests, or lengths by workload.prompt_tokens=1000 (or a "+
+			"law such as {distribution: lognormal, mean: 1000, cv: 1}) and workload.output_tokens=300 in set")
 	}
 }
 

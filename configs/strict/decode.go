@@ -59,6 +59,12 @@ func (p *Positions) value(n *yaml.Node, path string, v reflect.Value) error {
 				return p.value(n, at, v.FieldByIndex(f.Index))
 			}
 		}
+		if law, ok := v.Addr().Interface().(Constant); ok && n.Kind != yaml.MappingNode {
+			if !isNumber(n) {
+				return p.Errorf(path, "%s, got %s", NoLaw(law), Describe(n))
+			}
+			n = constantNode(n, law)
+		}
 		return p.mapping(n, path, v)
 	case reflect.Map:
 		return p.table(n, path, v)
@@ -85,6 +91,33 @@ func (p *Positions) plain(n *yaml.Node, path string) error {
 
 // Shorthand is a struct in whose place the value of one of its keys may stand.
 type Shorthand interface{ ShorthandKey() string }
+
+// Constant is a law in whose place its mean may stand, if it draws nothing else: the name of that distribution.
+type Constant interface{ ConstantDistribution() string }
+
+// NoLaw says what is expected in the place of a law.
+func NoLaw(law Constant) string {
+	return "expected a number, or a law such as {distribution: " + law.ConstantDistribution() + ", mean: 5}"
+}
+
+// constantNode writes the law that the number n stands for, all of it where n is.
+func constantNode(n *yaml.Node, law Constant) *yaml.Node {
+	word := func(text string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: n.Line, Column: n.Column}
+	}
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line, Column: n.Column, Content: []*yaml.Node{
+		word("distribution"), word(law.ConstantDistribution()), word("mean"), n}}
+}
+
+// IsNumber reports whether text is one number as YAML has it.
+func IsNumber(text string) bool {
+	var n yaml.Node
+	return yaml.Unmarshal([]byte(text), &n) == nil && len(n.Content) == 1 && isNumber(n.Content[0])
+}
+
+func isNumber(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && (n.Tag == "!!int" || n.Tag == "!!float")
+}
 
 // Renamer is a struct whose keys may go by other names.
 type Renamer interface{ KeyOf(name string) string }

@@ -48,6 +48,9 @@ type Quantile struct {
 // Fixed returns the law of one token count.
 func Fixed(tokens float64) Spec { return Spec{Distribution: "fixed", Mean: tokens} }
 
+// ConstantDistribution says that a number in the place of a law is the fixed law with that mean.
+func (*Spec) ConstantDistribution() string { return "fixed" }
+
 // Given reports whether s names a law.
 func (s *Spec) Given() bool { return s.Distribution != "" }
 

@@ -23,6 +23,9 @@ type Span struct {
 	CV           float64 `yaml:"cv,omitempty" about:"standard deviation / mean"`
 }
 
+// ConstantDistribution says that a number in the place of a law is the fixed law with that mean.
+func (*Span) ConstantDistribution() string { return "fixed" }
+
 // SpanNames returns the names a Span may have, in the order of its documentation.
 func SpanNames() []string { return []string{"fixed", "exponential", "lognormal", "gamma"} }
 
