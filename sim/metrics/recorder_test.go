@@ -1,0 +1,261 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// drawnRequest draws a request that has ended, when and how, of a run whose instants are few, so that they are often
+// equal.
+func drawnRequest(r *rand.Rand) (q sim.Request, at sim.Time, o sim.Outcome) {
+	later := func() sim.Duration { return sim.Duration(r.Int64N(6)) }
+	q.Arrival, o = sim.Time(r.Int64N(20)), sim.Outcome(r.IntN(int(sim.NumOutcomes)))
+	q.Output = 1 + r.Int32N(4)
+	if r.IntN(2) == 0 {
+		q.Reasoning = r.Int32N(q.Output + 1)
+	}
+	switch q.Emitted = r.Int32N(q.Output + 1); o {
+	case sim.Completed:
+		q.Emitted = q.Output
+	case sim.Rejected:
+		q.Emitted = 0
+	}
+	q.Admitted = q.Arrival.Add(3 + later())
+	q.First = q.Admitted.Add(later())
+	at = q.First.Add(later() * sim.Duration(q.Emitted))
+	if q.Reasoning > 0 && q.Emitted > q.Reasoning {
+		q.Visible = q.First.Add(1 + later())
+	}
+	return q, at, o
+}
+
+// TestEachRequestCountsAsTheDefinitionsSay: a twin that goes through all requests once for each metric, and keeps lists.
+func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	for range 300 {
+		m := Recorder{Warmup: sim.Time(r.Int64N(12)), Thinks: true}
+		m.Ingress, m.Egress = sim.Duration(r.Int64N(3)), sim.Duration(r.Int64N(5))
+		limit := func() sim.Duration { return sim.Duration(r.Int64N(3) * r.Int64N(12)) }
+		m.SLO = Limits{TTFT: limit(), TPOT: limit(), E2E: limit(), Queue: limit(), TTFO: limit()}
+		m.Rules = Rules{{Share: 0.5, Terms: []Term{{Metric: RuleE2E, Limit: 9}, {Metric: RuleTPOT, Limit: 3}}}}
+		rows := 0
+		m.Rows = func(*sim.Request, sim.Time, sim.Outcome) { rows++ }
+		var ttft, queue, ttfo, tpot, e2e, waited Hist
+		var outcomes [sim.NumOutcomes]int64
+		var recorded, attained, unserved, unanswered, hidden, kept, first int64
+		lastToken := sim.Time(0)
+		within := func(d, limit sim.Duration) bool { return limit == 0 || d <= limit }
+		n := r.IntN(30)
+		for range n {
+			q, at, o := drawnRequest(r)
+			outcomes[o]++
+			measured := q.Arrival >= m.Warmup
+			toFirst := q.First.Sub(q.Arrival) + m.Egress
+			if q.Emitted > 0 {
+				m.First(&q)
+				lastToken = max(lastToken, q.First.Add(m.Egress))
+				if q.First >= m.Warmup {
+					first++
+				}
+			}
+			m.Done(&q, at, o)
+			if q.Emitted > 0 && measured {
+				ttft.One(toFirst)
+				queue.One(q.Admitted.Sub(q.Arrival) - m.Ingress)
+			}
+			toOutput := toFirst
+			if q.Reasoning > 0 {
+				toOutput = q.Visible.Sub(q.Arrival) + m.Egress
+			}
+			switch readable := q.Emitted > q.Reasoning; {
+			case !measured:
+			case readable:
+				ttfo.One(toOutput)
+			case o != sim.Unfinished:
+				hidden++
+			}
+			if o == sim.Completed {
+				lastToken = max(lastToken, at.Add(m.Egress))
+			}
+			switch {
+			case !measured || o == sim.Unfinished:
+			case o == sim.Completed:
+				recorded++
+				toLast, each := at.Sub(q.Arrival)+m.Egress, sim.Duration(0)
+				if q.Emitted > 1 {
+					each = at.Sub(q.First) / sim.Duration(q.Emitted-1)
+					tpot.One(each)
+				}
+				e2e.One(toLast)
+				if q.Reasoning == q.Output {
+					toOutput = sim.Duration(sim.Forever)
+				}
+				if within(toFirst, m.SLO.TTFT) && within(each, m.SLO.TPOT) && within(toLast, m.SLO.E2E) &&
+					within(toOutput, m.SLO.TTFO) && within(q.Admitted.Sub(q.Arrival)-m.Ingress, m.SLO.Queue) {
+					attained++
+				}
+				if toLast <= 9 && each <= 3 {
+					kept++
+				}
+			default:
+				unserved++
+				if q.Emitted == 0 {
+					unanswered++
+				}
+				if q.Emitted == 0 && o == sim.Failed {
+					waited.One(at.Sub(q.Arrival))
+				}
+			}
+		}
+		for i, pair := range [][2]*Hist{{&ttft, &m.TTFT}, {&queue, &m.Queue}, {&ttfo, &m.TTFO}, {&tpot, &m.TPOT},
+			{&e2e, &m.E2E}, {&waited, &m.Waited}} {
+			require.Equal(t, pair[0].Counts(), pair[1].Counts(), "distribution %d", i)
+		}
+		require.Equal(t, n, rows)
+		require.Equal(t, outcomes, m.Outcomes)
+		require.Equal(t, []int64{recorded, attained, unserved, unanswered, hidden, first, recorded + unserved - kept},
+			[]int64{m.Recorded, m.Attained, m.Unserved, m.unanswered, m.hidden, m.Output(), m.Missed(0)})
+		require.Equal(t, lastToken, m.LastToken)
+		_, missing := m.of(RuleTTFO)
+		require.Equal(t, hidden, missing)
+	}
+}
+
+// TestTokensOfTheWarmUpAreLeftOut: those that come before its end, to the picosecond, however they come.
+func TestTokensOfTheWarmUpAreLeftOut(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 3))
+	for range 300 {
+		var want Hist
+		m := Recorder{Warmup: sim.Time(r.Int64N(100))}
+		one := func(at sim.Time, gap sim.Duration, tokens int) {
+			if at >= m.Warmup && tokens > 0 {
+				want.Add(gap, uint64(tokens))
+			}
+		}
+		for range 6 {
+			g := sim.Segment{First: 1 + sim.Duration(r.Int64N(20)), Growth: sim.Duration(r.Int64N(3)), Steps: 100}
+			g.Part[sim.Weights] = sim.Affine{A: g.First, B: g.Growth}
+			start, n, tokens := sim.Time(r.Int64N(120)), 1+r.IntN(10), r.IntN(4)
+			m.Run(nil, start, &g, n, tokens)
+			for i := range n {
+				one(start.Add(g.Span(i+1)), g.Step(i), tokens)
+			}
+			since := start - sim.Time(r.Int64N(10))
+			m.Paused(nil, since, start, &g, 2)
+			one(start.Add(g.First), g.First+start.Sub(since), 2)
+			m.Burst(nil, start, 3)
+			one(start, 0, 3)
+			q := sim.Request{Record: sim.Record{Last: since}}
+			m.Gap(nil, &q, start, sim.Preempted)
+			one(start, start.Sub(since), 1)
+		}
+		require.Equal(t, want.Counts(), m.ITL.Counts())
+		require.Equal(t, want.N(), m.Output(), "no first token, and one for each gap")
+	}
+}
+
+// TestTasksCountAsTheyEnd: those that began before the warm-up, or were under way at its end, among their kind alone.
+func TestTasksCountAsTheyEnd(t *testing.T) {
+	m := Recorder{Warmup: 100, Rules: Rules{rule(RuleTask, Max, 7)}}
+	h, missing := m.of(RuleTask)
+	assert.Zero(t, h.N()+missing, "there are no agents")
+	assert.Nil(t, m.tasks())
+	for _, k := range []Task{
+		{Begun: 100, Ended: 107, Requests: 3, Agents: 1, Waiting: 1, Prompts: 2, Generation: 4},
+		{Begun: 200, Ended: 203, Requests: 5, Agents: 2, Tools: 3},
+		{Begun: 99, Ended: 999, Requests: 9, Agents: 9, Tools: 900},
+		{Begun: 150, Ended: 160, Ending: TaskFailed}, {Begun: 150, Ended: 160, Ending: TaskFull},
+		{Begun: 99, Ended: 160, Ending: TaskFailed}, {Begun: 150, Ended: 160, Ending: TaskUnfinished},
+	} {
+		m.Task(&k)
+	}
+	h, missing = m.of(RuleTask)
+	assert.Equal(t, []int64{2, 2}, []int64{h.N(), missing})
+	assert.InEpsilon(t, 5e-12, h.MeanS(), 1e-12)
+	want := TaskResult{Begun: 7, Completed: 3, Failed: 2, Full: 1, Unfinished: 1, Requests: 4, Agents: 1.5,
+		Parts: TaskParts{Waiting: .5e-12, Prompts: 1e-12, Generation: 2e-12, Tools: 1.5e-12}}
+	assert.Equal(t, &want, m.tasks())
+	m.TasksBegun(12)
+	want.Begun, want.Unfinished = 12, 6
+	assert.Equal(t, &want, m.tasks())
+	assert.False(t, m.Verdicts()[0].Met, "two have no result")
+}
+
+// TestARequestMustKeepTheLeastOfLimits: of several on one latency, and a picosecond less where it must be below.
+func TestARequestMustKeepTheLeastOfLimits(t *testing.T) {
+	r := Rule{Share: 1, Terms: []Term{
+		{Metric: RuleTTFT, Limit: 7}, {Metric: RuleTTFT, Limit: 5}, {Metric: RuleTTFT, Limit: 6},
+		{Metric: RuleTPOT, Limit: 4, Below: true}, {Metric: RuleE2E, Limit: 9}, {Metric: RuleQueue, Limit: 2},
+		{Metric: RuleTTFO, Limit: 8, Below: true}}}
+	want := Limits{TTFT: 5, TPOT: 3, E2E: 9, Queue: 2, TTFO: 7}
+	assert.Equal(t, want, r.Limits())
+	assert.True(t, r.MetBy(want), "they are those that just keep the rule")
+	for _, l := range []Limits{{TTFT: 6}, {TPOT: 4}, {E2E: 10}, {Queue: 3}, {TTFO: 8}} {
+		assert.False(t, r.MetBy(l), "%+v", l)
+	}
+	broken := func(v Verdict) bool { return v.Broken() }
+	assert.Equal(t, []bool{true, false, false}, []bool{broken(Verdict{}), broken(Verdict{Met: true}),
+		broken(Verdict{Unmeasured: "no request arrived"})})
+}
+
+// TestLatenciesAreNamedInTheOrderOfTables, and those that a run does not have are left out.
+func TestLatenciesAreNamedInTheOrderOfTables(t *testing.T) {
+	names := func(l Latency) (all []string) {
+		for _, q := range l.Named() {
+			all = append(all, q.Name)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"TTFT", "ITL", "TPOT", "E2E", "queue"}, names(Latency{}))
+	assert.Equal(t, []string{"TTFT", "TTFO", "ITL, chunks", "ITL, tokens", "TPOT", "E2E", "queue", "task"},
+		names(Latency{TTFO: &Quantiles{}, Task: &Quantiles{}, ITL: Quantiles{N: 2}, ITLChunk: Quantiles{N: 1}}))
+}
+
+// TestAnIntervalWithoutAnEndHasNoneInJSON, since JSON has no infinity.
+func TestAnIntervalWithoutAnEndHasNoneInJSON(t *testing.T) {
+	for r, want := range map[Range]string{
+		{1, 2}: `{"low":1,"high":2}`, {0.5, math.Inf(1)}: `{"low":0.5,"high":null}`,
+	} {
+		data, err := json.Marshal(r)
+		require.NoError(t, err)
+		assert.JSONEq(t, want, string(data))
+	}
+}
+
+// TestTheLimitIsWhatMostTokensWaitFor: half of the tokens in compute-bound steps are not most.
+func TestTheLimitIsWhatMostTokensWaitFor(t *testing.T) {
+	for tokens, want := range map[int]string{1: "memory", 4: "memory", 5: "compute", 9: "compute"} {
+		var m Recorder
+		g := sim.Segment{First: 1000, Steps: 1}
+		g.Part[sim.Weights].A, g.Bound.A = 1000, 800
+		m.Run(nil, 0, &g, 1, 4)
+		g.ComputeBound = true
+		m.Run(nil, 0, &g, 1, tokens)
+		b := m.Bound()
+		assert.Equal(t, want, b.Limit, "%d of %d", tokens, tokens+4)
+		assert.InEpsilon(t, 0.8, b.FractionOfBound, 1e-12)
+		assert.InEpsilon(t, 1, b.Share.Weights, 1e-12)
+	}
+	assert.Equal(t, Bound{}, new(Recorder).Bound())
+}
+
+// TestBucketsAreVisitedInOrder: each with its number of values, all of which a bucket is within a thousandth of.
+func TestBucketsAreVisitedInOrder(t *testing.T) {
+	var h Hist
+	h.Add(2*sim.Second, 3)
+	h.Add(sim.Millisecond, 2)
+	h.Add(5*sim.Second, 1)
+	var at []float64
+	var n []int64
+	h.Each(func(seconds float64, count int64) { at, n = append(at, seconds), append(n, count) })
+	assert.Equal(t, []int64{2, 3, 1}, n)
+	assert.InEpsilonSlice(t, []float64{0.001, 2, 5}, at, 1e-3)
+	assert.LessOrEqual(t, at[2], 5.0, "no bucket lies beyond the longest value")
+}
