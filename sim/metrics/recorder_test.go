@@ -21,7 +21,8 @@ func drawnRequest(r *rand.Rand) (q sim.Request, at sim.Time, o sim.Outcome) {
 	if r.IntN(2) == 0 {
 		q.Reasoning = r.Int32N(q.Output + 1)
 	}
-	switch q.Emitted = r.Int32N(q.Output + 1); o {
+	q.Emitted = r.Int32N(q.Output + 1)
+	switch o {
 	case sim.Completed:
 		q.Emitted = q.Output
 	case sim.Rejected:
@@ -36,7 +37,79 @@ func drawnRequest(r *rand.Rand) (q sim.Request, at sim.Time, o sim.Outcome) {
 	return q, at, o
 }
 
-// TestEachRequestCountsAsTheDefinitionsSay: a twin that goes through all requests once for each metric, and keeps lists.
+// recorderTwin goes by the definitions: it asks of each request what counts, and has no state but lists and counts.
+type recorderTwin struct {
+	*Recorder
+	ttft, queue, ttfo, tpot, e2e, waited                          Hist
+	recorded, attained, unserved, unanswered, hidden, keep, first int64
+	lastToken                                                     sim.Time
+}
+
+// ended counts a request that has ended.
+func (w *recorderTwin) ended(q *sim.Request, at sim.Time, o sim.Outcome) {
+	toFirst, queued := q.First.Sub(q.Arrival)+w.Egress, q.Admitted.Sub(q.Arrival)-w.Ingress
+	if q.Emitted > 0 {
+		w.lastToken = max(w.lastToken, q.First.Add(w.Egress))
+		if q.First >= w.Warmup {
+			w.first++
+		}
+	}
+	if o == sim.Completed {
+		w.lastToken = max(w.lastToken, at.Add(w.Egress))
+	}
+	if q.Arrival < w.Warmup {
+		return
+	}
+	if q.Emitted > 0 {
+		w.ttft.One(toFirst)
+		w.queue.One(queued)
+	}
+	toOutput := toFirst
+	if q.Reasoning > 0 {
+		toOutput = q.Visible.Sub(q.Arrival) + w.Egress
+	}
+	if q.Emitted > q.Reasoning {
+		w.ttfo.One(toOutput)
+	} else if o != sim.Unfinished {
+		w.hidden++
+	}
+	switch o {
+	case sim.Unfinished:
+	case sim.Completed:
+		if q.Reasoning == q.Output {
+			toOutput = sim.Duration(sim.Forever)
+		}
+		w.completed(q, at, toFirst, toOutput, queued)
+	default:
+		w.unserved++
+		if q.Emitted == 0 {
+			w.unanswered++
+		}
+		if q.Emitted == 0 && o == sim.Failed {
+			w.waited.One(at.Sub(q.Arrival))
+		}
+	}
+}
+
+func (w *recorderTwin) completed(q *sim.Request, at sim.Time, toFirst, toOutput, queued sim.Duration) {
+	within := func(d, limit sim.Duration) bool { return limit == 0 || d <= limit }
+	w.recorded++
+	toLast, each := at.Sub(q.Arrival)+w.Egress, sim.Duration(0)
+	if q.Emitted > 1 {
+		each = at.Sub(q.First) / sim.Duration(q.Emitted-1)
+		w.tpot.One(each)
+	}
+	w.e2e.One(toLast)
+	if within(toFirst, w.SLO.TTFT) && within(each, w.SLO.TPOT) && within(toLast, w.SLO.E2E) &&
+		within(toOutput, w.SLO.TTFO) && within(queued, w.SLO.Queue) {
+		w.attained++
+	}
+	if toLast <= 9 && each <= 3 {
+		w.keep++
+	}
+}
+
+// TestEachRequestCountsAsTheDefinitionsSay, whenever it came and however it ended.
 func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for range 300 {
@@ -45,86 +118,31 @@ func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
 		limit := func() sim.Duration { return sim.Duration(r.Int64N(3) * r.Int64N(12)) }
 		m.SLO = Limits{TTFT: limit(), TPOT: limit(), E2E: limit(), Queue: limit(), TTFO: limit()}
 		m.Rules = Rules{{Share: 0.5, Terms: []Term{{Metric: RuleE2E, Limit: 9}, {Metric: RuleTPOT, Limit: 3}}}}
-		rows := 0
+		rows, n := 0, r.IntN(30)
 		m.Rows = func(*sim.Request, sim.Time, sim.Outcome) { rows++ }
-		var ttft, queue, ttfo, tpot, e2e, waited Hist
+		w := recorderTwin{Recorder: &m}
 		var outcomes [sim.NumOutcomes]int64
-		var recorded, attained, unserved, unanswered, hidden, kept, first int64
-		lastToken := sim.Time(0)
-		within := func(d, limit sim.Duration) bool { return limit == 0 || d <= limit }
-		n := r.IntN(30)
 		for range n {
 			q, at, o := drawnRequest(r)
 			outcomes[o]++
-			measured := q.Arrival >= m.Warmup
-			toFirst := q.First.Sub(q.Arrival) + m.Egress
 			if q.Emitted > 0 {
 				m.First(&q)
-				lastToken = max(lastToken, q.First.Add(m.Egress))
-				if q.First >= m.Warmup {
-					first++
-				}
 			}
 			m.Done(&q, at, o)
-			if q.Emitted > 0 && measured {
-				ttft.One(toFirst)
-				queue.One(q.Admitted.Sub(q.Arrival) - m.Ingress)
-			}
-			toOutput := toFirst
-			if q.Reasoning > 0 {
-				toOutput = q.Visible.Sub(q.Arrival) + m.Egress
-			}
-			switch readable := q.Emitted > q.Reasoning; {
-			case !measured:
-			case readable:
-				ttfo.One(toOutput)
-			case o != sim.Unfinished:
-				hidden++
-			}
-			if o == sim.Completed {
-				lastToken = max(lastToken, at.Add(m.Egress))
-			}
-			switch {
-			case !measured || o == sim.Unfinished:
-			case o == sim.Completed:
-				recorded++
-				toLast, each := at.Sub(q.Arrival)+m.Egress, sim.Duration(0)
-				if q.Emitted > 1 {
-					each = at.Sub(q.First) / sim.Duration(q.Emitted-1)
-					tpot.One(each)
-				}
-				e2e.One(toLast)
-				if q.Reasoning == q.Output {
-					toOutput = sim.Duration(sim.Forever)
-				}
-				if within(toFirst, m.SLO.TTFT) && within(each, m.SLO.TPOT) && within(toLast, m.SLO.E2E) &&
-					within(toOutput, m.SLO.TTFO) && within(q.Admitted.Sub(q.Arrival)-m.Ingress, m.SLO.Queue) {
-					attained++
-				}
-				if toLast <= 9 && each <= 3 {
-					kept++
-				}
-			default:
-				unserved++
-				if q.Emitted == 0 {
-					unanswered++
-				}
-				if q.Emitted == 0 && o == sim.Failed {
-					waited.One(at.Sub(q.Arrival))
-				}
-			}
+			w.ended(&q, at, o)
 		}
-		for i, pair := range [][2]*Hist{{&ttft, &m.TTFT}, {&queue, &m.Queue}, {&ttfo, &m.TTFO}, {&tpot, &m.TPOT},
-			{&e2e, &m.E2E}, {&waited, &m.Waited}} {
+		for i, pair := range [][2]*Hist{{&w.ttft, &m.TTFT}, {&w.queue, &m.Queue}, {&w.ttfo, &m.TTFO}, {&w.tpot, &m.TPOT},
+			{&w.e2e, &m.E2E}, {&w.waited, &m.Waited}} {
 			require.Equal(t, pair[0].Counts(), pair[1].Counts(), "distribution %d", i)
 		}
 		require.Equal(t, n, rows)
 		require.Equal(t, outcomes, m.Outcomes)
-		require.Equal(t, []int64{recorded, attained, unserved, unanswered, hidden, first, recorded + unserved - kept},
+		require.Equal(t,
+			[]int64{w.recorded, w.attained, w.unserved, w.unanswered, w.hidden, w.first, w.recorded + w.unserved - w.keep},
 			[]int64{m.Recorded, m.Attained, m.Unserved, m.unanswered, m.hidden, m.Output(), m.Missed(0)})
-		require.Equal(t, lastToken, m.LastToken)
+		require.Equal(t, w.lastToken, m.LastToken)
 		_, missing := m.of(RuleTTFO)
-		require.Equal(t, hidden, missing)
+		require.Equal(t, w.hidden, missing)
 	}
 }
 
