@@ -183,8 +183,11 @@ func (p *blockPool) forget(blocks []*block) {
 }
 
 // cache lets others find the blocks of r that hold the first n tokens, if r has a token after them where that counts.
-func (p *blockPool) cache(r *naiveRequest, n int32) {
-	n = min(n, r.Prompt+r.Emitted-p.drafter.Ahead)
+func (p *blockPool) cache(r *naiveRequest, n int32) { p.name(r, n, r.Prompt+r.Emitted) }
+
+// name is cache where so many tokens of r are known.
+func (p *blockPool) name(r *naiveRequest, n, known int32) {
+	n = min(n, known-p.drafter.Ahead)
 	for i := 0; int32(i+1)*p.size <= n; i++ {
 		if b := r.pages[i]; b.hash == 0 {
 			b.hash, b.content = p.hash(r, i)

@@ -245,6 +245,9 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 	in.sglang.full = false
 	allocated, pages := r.blocks, r.pages
 	r.blocks, r.pages = m.pending, m.pendingPages
+	if in.pool != nil && r.known { // the token after the prompt, which is not emitted here
+		in.pool.name(r, m.computed, r.Prompt+r.Emitted+1)
+	}
 	in.of.release(in, r, m.computed)
 	if in.pool != nil {
 		in.pool.disown(r)

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,27 @@ func TestBlocksThatACacheNeverReachedAreTheFirstToBeEvicted(t *testing.T) {
 	require.Equal(t, int64(1), j.Outcomes[sim.Failed])
 	require.Equal(t, int64(0), cl.PoolTotals(1).Evictions)
 	require.Equal(t, int64(10+7+1), cl.Totals().TransferredTokens, "all but the last token of request 3 are there")
+}
+
+// TestASourceKnowsTheTokenAfterAPrompt: a block of 16 tokens is named together with the token after it. Request 1
+// has two blocks of nothing, and request 2 finds four to evict: the two that request 0 had named and, freed after them,
+// those of request 1, of which the last has a name because the step that ends its prompt gives the token after it,
+// whichever pool emits that (vLLM 0.33.0, v1/core/sched/scheduler.py, Scheduler.update_from_output caches blocks once
+// it has the token).
+func TestASourceKnowsTheTokenAfterAPrompt(t *testing.T) {
+	for tokens := range int32(2) {
+		tree := new(sim.Contents)
+		sc := handing(sim.Stage{Tokens: tokens, Link: sim.Link{Layers: 1}},
+			sim.Request{Prompt: 40, Output: 2, Content: tree.Add(0, 33)},
+			sim.Request{Prompt: 32, Output: 2, Arrival: sim.Time(10 * sim.Second)},
+			sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(20 * sim.Second)})
+		sc.tree, sc.blocks, sc.maxLen = tree, 4, 64
+		sc.speculation = &sim.Speculation{Tokens: 1, Acceptance: random{rates: []float64{0}}}
+		require.True(t, sc.unnamedFirst())
+		require.Equal(t, sim.Drafter{Ahead: 1}, sc.drafter())
+		_, cl := play(t, sc, fmt.Sprintf("%d tokens at the source", tokens))
+		require.Equal(t, int64(2), cl.PoolTotals(0).Evictions)
+	}
 }
 
 // TestAPrefillPoolFindsThePromptsThatItSends: a prompt joins a radix tree when it is complete, and not when its cache
