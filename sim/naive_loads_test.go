@@ -159,6 +159,13 @@ func (n *naive) mayLoad(in *naiveInstance, r *naiveRequest, need, found int64) b
 	return need-found <= room
 }
 
+// admitWithStep begins loads with the step of an engine that queues batches, if it composed that knowing of them.
+func (n *naive) admitWithStep(in *naiveInstance) {
+	if n.loads && n.queues() && (in.everybody || !in.computes()) {
+		n.admitInbound(in)
+	}
+}
+
 // loadAhead begins the loads of the step after the one that begins, which an engine that queues batches composes now.
 func (n *naive) loadAhead(in *naiveInstance) {
 	in.loading = n.nextLeaves(in, n.policy.(*schedulers.Continuous))

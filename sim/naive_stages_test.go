@@ -67,6 +67,7 @@ func (n *naive) composeBatch(in *naiveInstance) {
 	in.away = slices.DeleteFunc(slices.Clone(in.running), func(r *naiveRequest) bool { return r.batch == nil })
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool { return r.batch != nil })
 	n.plan(in)
+	n.admitWithStep(in)
 	if in.computes() {
 		n.beginBatch(in)
 	} else {

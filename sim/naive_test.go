@@ -158,9 +158,6 @@ func (n *naive) plan(in *naiveInstance) {
 			n.admitInbound(in)
 		}
 	}
-	if n.loads && n.queues() && (in.everybody || !in.computes()) {
-		n.admitInbound(in)
-	}
 	if in.tree != nil {
 		in.tree.evictTo(in.free)
 	}
@@ -211,7 +208,6 @@ func (n *naive) begin(team []*naiveInstance) {
 		shapes = append(shapes, n.shape(in))
 		if !in.computes() {
 			empty++
-			n.mayIdle(in)
 		}
 	}
 	end, idle := sim.Forever, empty == len(team)
@@ -226,10 +222,14 @@ func (n *naive) begin(team []*naiveInstance) {
 		n.cover["ranks without work"] += empty
 		n.empty += empty
 	}
-	for _, in := range team {
+	for _, in := range team { // those of a rank load what they may before the next one does
+		computes := in.computes() // if only in vain
+		n.admitWithStep(in)
+		if !computes {
+			n.mayIdle(in)
+		}
 		in.end, in.idle = end, idle
 		n.beginsOn(in)
-		computes := in.computes() // if only in vain
 		n.learn(in)
 		if computes && n.loads && n.queues() {
 			n.loadAhead(in)

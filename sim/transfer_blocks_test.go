@@ -122,3 +122,20 @@ func TestLoadsHaveWhatTheNextStepLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestRanksBeginLoadsInTurn: requests 0 and 1 end at one instant, each on its rank of a replica, and make room for 4 and
+// 3. Request 4 comes first because its rank does, although that begins the load while its step runs, and the other one,
+// which has nothing to run, at once. Their prompts do not fit into one step of the pool before.
+func TestRanksBeginLoadsInTurn(t *testing.T) {
+	later := sim.Time(promptTime + stepTime)
+	sc := handing(sim.Stage{Push: true, Link: sim.Link{Layers: 1}},
+		sim.Request{Prompt: 80, Output: 6}, sim.Request{Prompt: 80, Output: 6}, sim.Request{Prompt: 16, Output: 40},
+		sim.Request{Prompt: 110, Output: 2, Arrival: later}, sim.Request{Prompt: 110, Output: 2, Arrival: later})
+	sc.policy = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 200}
+	decode := &sc.pools[0]
+	decode.ranks, decode.loads, decode.ahead, decode.blocks = 2, true, true, 10
+	sc.maxLen, decode.maxLen = 121, 121
+	require.True(t, decode.queues())
+	j, _ := play(t, sc, "two ranks")
+	require.Less(t, j.tokens[4][0], j.tokens[3][0])
+}
