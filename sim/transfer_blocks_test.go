@@ -114,7 +114,8 @@ func TestLoadsHaveWhatTheNextStepLeaves(t *testing.T) {
 				sim.Request{Prompt: 8, Output: 20, Arrival: sim.Time(100 * sim.Millisecond)},
 				sim.Request{Prompt: 16, Output: 2, Arrival: sim.Time(100 * sim.Millisecond).Add(offset)})
 			decode := &sc.pools[0]
-			decode.blocks, decode.blockSize, decode.maxLen = blocks, 4, 46
+			sc.maxLen = 50
+		decode.blocks, decode.blockSize, decode.maxLen = blocks, 4, 46
 			sc.maxLen, decode.loads, decode.ahead = 46, true, true
 			decode.speculation = &sim.Speculation{Tokens: 1, LookAhead: 4, Acceptance: random{rates: []float64{0}}}
 			require.True(t, decode.queues())
@@ -138,4 +139,32 @@ func TestRanksBeginLoadsInTurn(t *testing.T) {
 	require.True(t, decode.queues())
 	j, _ := play(t, sc, "two ranks")
 	require.Less(t, j.tokens[4][0], j.tokens[3][0])
+}
+
+// TestWhatIsTransferredIsBehindSGLangsBatch: request 2 is read elsewhere and comes as the step ends that reads request
+// 1, which has as many tokens, behind request 0. When blocks run out, the last of those that have emitted least is
+// retracted: request 2, whose batch was merged into that of the others (sglang 0.5.23, srt/disaggregation/decode.py,
+// merge_batch of new_prebuilt_batch). Request 1 misses no step.
+func TestWhatIsTransferredIsBehindSGLangsBatch(t *testing.T) {
+	for _, overlap := range []bool{false, true} {
+		sc := handing(sim.Stage{Tokens: 1, Push: true, Link: sim.Link{Layers: 1}},
+			sim.Request{Prompt: 5, Output: 8},
+			sim.Request{Prompt: 20, Output: 20, Arrival: sim.Time(10 * sim.Millisecond)},
+			sim.Request{Prompt: 20, Output: 20, Arrival: sim.Time(20 * sim.Millisecond)})
+		sc.routes = []sim.Route{{{Pool: 1}}, {{Pool: 1}}, sc.routes[0]}
+		decode := &sc.pools[0]
+		decode.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 1000, ClipMaxNewTokens: 1,
+			RetractDecodeSteps: 1}
+		sc.maxLen, decode.maxLen, decode.blocks, decode.blockSize = 50, 50, 61, 1
+		decode.ahead, decode.uncached = overlap, true
+		require.Equal(t, overlap, decode.queues())
+		j, cl := play(t, sc, fmt.Sprintf("overlap %v", overlap))
+		require.Positive(t, cl.PoolTotals(1).Preemptions)
+		read := sim.Time(2 * promptTime)
+		for i, at := range j.tokens[1] {
+			require.Equal(t, read.Add(sim.Duration(i)*stepTime), at)
+		}
+		require.Equal(t, []sim.Time{read, read.Add(stepTime)}, j.tokens[2][:2])
+		require.Greater(t, j.tokens[2][19], j.tokens[1][19])
+	}
 }
