@@ -115,7 +115,7 @@ func TestLoadsHaveWhatTheNextStepLeaves(t *testing.T) {
 				sim.Request{Prompt: 16, Output: 2, Arrival: sim.Time(100 * sim.Millisecond).Add(offset)})
 			decode := &sc.pools[0]
 			sc.maxLen = 50
-		decode.blocks, decode.blockSize, decode.maxLen = blocks, 4, 46
+			decode.blocks, decode.blockSize, decode.maxLen = blocks, 4, 46
 			sc.maxLen, decode.loads, decode.ahead = 46, true, true
 			decode.speculation = &sim.Speculation{Tokens: 1, LookAhead: 4, Acceptance: random{rates: []float64{0}}}
 			require.True(t, decode.queues())
@@ -163,11 +163,11 @@ func TestWhatIsTransferredIsBehindSGLangsBatch(t *testing.T) {
 		require.Equal(t, overlap, decode.queues())
 		j, cl := play(t, sc, fmt.Sprintf("overlap %v", overlap))
 		require.Positive(t, cl.PoolTotals(1).Preemptions)
-		read := sim.Time(2 * promptTime)
+		read := j.tokens[1][0]
 		for i, at := range j.tokens[1][:8] {
 			require.Equal(t, read.Add(sim.Duration(i)*stepTime), at)
 		}
-		require.Equal(t, []sim.Time{read, read.Add(stepTime)}, j.tokens[2][:2])
+		require.Equal(t, []sim.Time{sim.Time(2 * promptTime), read.Add(stepTime)}, j.tokens[2][:2])
 		require.Greater(t, j.tokens[2][19], j.tokens[1][19])
 	}
 }
