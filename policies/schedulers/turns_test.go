@@ -1,0 +1,65 @@
+package schedulers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// urgent has an engine serve the least priority number first, and preempt the greatest.
+func urgent(p *sim.PoolSpec) { p.Order = schedulers.Priority{} }
+
+// TestDraftsGetWhatAnEarlierPromptLeaves: chunks of at most 6 tokens of a prompt come before a decode with two drafts,
+// which has 2 of the 8 tokens until the last chunk.
+func TestDraftsGetWhatAnEarlierPromptLeaves(t *testing.T) {
+	p := &schedulers.Continuous{MaxNumSeqs: 3, MaxNumBatchedTokens: 8, LongPrefillTokenThreshold: 6}
+	assert.Equal(t, []string{"p2:8", "2 × p1:6+d1:2", "p1:2+d1:3", "d1:2"}, stepsOf(t, p, 100, func(pool *sim.PoolSpec) {
+		pool.Speculation = &sim.Speculation{Tokens: 2, Acceptance: all{}}
+	}, sim.Request{Prompt: 20, Output: 1}, sim.Request{Prompt: 2, Output: 10}))
+}
+
+// TestOneThatPreemptsItselfMayEndTheStep: at 5 s the first of three takes the last of 9 blocks, and the second, the
+// least urgent, none. The third needs no block: it decodes in that step, or misses it where the step ends there. The
+// second is computed again, with the five tokens that it has emitted, when the first has ended.
+func TestOneThatPreemptsItselfMayEndTheStep(t *testing.T) {
+	for stops, want := range map[bool][]string{
+		false: {"p2:16", "p1:4+d2", "3 × d3", "3 × d2", "p1:13+d1", "2 × d1"},
+		true:  {"p2:16", "p1:4+d2", "3 × d3", "d1", "2 × d2", "p1:13+d1", "d2", "d1"},
+	} {
+		p := &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 16, Victim: schedulers.LastInOrder,
+			StopsAtSelf: stops}
+		assert.Equal(t, want, stepsOf(t, p, 9, urgent, sim.Request{Prompt: 8, Output: 8},
+			sim.Request{Prompt: 8, Output: 8, Priority: 9}, sim.Request{Prompt: 4, Output: 8, Arrival: testcluster.At(1)}),
+			"stops %v", stops)
+	}
+}
+
+// TestTheTokensOfAVictimAreThoseBehindIt: of 6 tokens a step two decodes have one each, and a long prompt the others.
+// At 6 s the second decode preempts the first, which has had its token by then: the prompt has 5, and ends with them.
+// The first is computed again, with the six tokens that it has emitted, in two steps.
+func TestTheTokensOfAVictimAreThoseBehindIt(t *testing.T) {
+	p := &schedulers.Continuous{MaxNumSeqs: 6, MaxNumBatchedTokens: 6, Victim: schedulers.LastInOrder}
+	assert.Equal(t, []string{"p1:4", "p1:4+d1", "4 × p1:4+d2", "3 × p1:5+d1", "d2", "3 × d1"},
+		stepsOf(t, p, 9, urgent, sim.Request{Prompt: 4, Output: 8, Priority: 9},
+			sim.Request{Prompt: 4, Output: 12, Arrival: testcluster.At(1)},
+			sim.Request{Prompt: 21, Output: 1, Arrival: testcluster.At(2)}))
+}
+
+// TestDecodesThatRideAlongTakeOfTheBudget: of the prompts that come at 2 s, two of 4 tokens each, the second is
+// admitted where the first leaves more than its page of a prefill budget, of which a decode that rides along takes one.
+func TestDecodesThatRideAlongTakeOfTheBudget(t *testing.T) {
+	two := []sim.Request{{Prompt: 8, Output: 20}, {Prompt: 4, Output: 2, Arrival: testcluster.At(2)},
+		{Prompt: 4, Output: 2, Arrival: testcluster.At(2)}}
+	for budget, want := range map[int32][]string{
+		10: {"p1:8", "d1", "p2:8+d1", "d3", "16 × d1"},
+		9:  {"p1:8", "d1", "p1:4+d1", "p1:4+d2", "d2", "15 × d1"},
+	} {
+		p := sglang()
+		p.EnableMixedChunk, p.MaxPrefillTokens = true, budget
+		assert.Equal(t, want, stepsOf(t, p, 100, nil, two...), "%d tokens", budget)
+	}
+}
