@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
 	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
@@ -171,4 +174,30 @@ func TestAdaptersThatCannotBeAreRefused(t *testing.T) {
 	half := &Adapters{Count: sim.AdaptersMax/2 + 1}
 	_, _, err := NewAdapted(nil, AdapterMix{All: half, Classes: []*Adapters{half}}, nil, 1)
 	require.ErrorContains(t, err, "classes[0].adapters.count", "too many together")
+}
+
+// TestAdaptersAreAddedToWhatAnswersBringAbout: a client of a closed loop sends its next request when it has an answer,
+// with an adapter as well, and what ended the source is said through it.
+func TestAdaptersAreAddedToWhatAnswersBringAbout(t *testing.T) {
+	loop, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 1, Requests: 3,
+		Mix: requests.Mix{Prompt: lengths.Fixed(8), Output: lengths.Fixed(4)}}, 1)
+	require.NoError(t, err)
+	source, ranks, err := NewAdapted(loop, AdapterMix{All: &Adapters{Count: 2, Rank: 16}}, nil, 1)
+	require.NoError(t, err)
+	require.Equal(t, []int{16, 16}, ranks)
+	f, ok := source.(sim.Follower)
+	require.True(t, ok, "later requests depend on how earlier ones went")
+	var r sim.Request
+	for _, at := range []sim.Time{0, 5, 10} {
+		require.Equal(t, at, f.When())
+		r = sim.Request{}
+		require.True(t, source.Next(&r))
+		require.NotZero(t, r.Adapter)
+		require.Equal(t, at, r.Arrival)
+		require.Equal(t, sim.Forever, f.When(), "it waits for the answer")
+		f.Done(at+5, &r)
+	}
+	require.False(t, source.Next(&r))
+	require.NoError(t, source.(*AdaptedFollower).Err())
+	require.Equal(t, sim.Source(loop), source.(*AdaptedFollower).Unadapted())
 }

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -290,5 +291,28 @@ func TestMixesRefuse(t *testing.T) {
 		change(&c)
 		_, err := NewMix(c, 1)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestAMixThatTheClockCutsOffSaysSo: one request in a million seconds, of which the clock has 4.6 million. It ends by
+// itself where a duration does.
+func TestAMixThatTheClockCutsOffSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		requests  int64
+		durationS float64
+		cut       bool
+	}{{20, 0, true}, {2, 0, false}, {20, sim.HorizonS, false}, {0, 1e6, false}} {
+		mix := Mix{ByClass: []arrivals.Spec{{Process: "constant", Rate: 1e-6}}, Requests: c.requests, DurationS: c.durationS}
+		mix.Mix = requests.Mix{Classes: []requests.Class{{Name: "rare", Share: 1}}, Prompt: lengths.Fixed(8),
+			Output: lengths.Fixed(4)}
+		s, err := NewMix(mix, 1)
+		require.NoError(t, err, "%+v", c)
+		n := len(sourcetest.Drain(s))
+		if c.cut {
+			require.Contains(t, []int{4, 5}, n)
+			require.ErrorContains(t, s.Err(), fmt.Sprintf("request %d would arrive after", n))
+			continue
+		}
+		require.NoError(t, s.Err(), "%+v", c)
 	}
 }

@@ -175,3 +175,26 @@ func TestRecordedSessionsWaitForTheirAnswers(t *testing.T) {
 	require.Equal(t, 10*second, all[3].Arrival, "its session's answer came then")
 	require.Equal(t, 4./3, s.Turns())
 }
+
+// TestDeadlinesOfRecordedTurnsGoWithThem: a client that would wait for 3 s does so from when a turn is sent. Turns of
+// one session go on from each other whatever their prompts share, and a turn without a deadline has none later.
+func TestDeadlinesOfRecordedTurnsGoWithThem(t *testing.T) {
+	tree := new(sim.Contents)
+	node := tree.Add(0, 10)
+	at := func(s float64) sim.Time { return sim.Time(sim.Seconds(s)) }
+	r := &recording{tree: tree, requests: []sim.Request{
+		{Arrival: at(0), Deadline: at(3), Session: 7, Prompt: 10, Output: 5, Content: node},
+		{Arrival: at(1), Deadline: at(4), Session: 8, Prompt: 20, Output: 5, Content: node},
+		{Arrival: at(2), Deadline: at(5), Session: 7, Prompt: 20, Output: 5, Content: node},
+		{Arrival: at(4), Session: 7, Prompt: 20, Output: 5, Content: node},
+	}}
+	s, err := NewRecorded(r, 10)
+	require.NoError(t, err)
+	all, _ := replay(t, s, func(*sim.Request) sim.Duration { return 10 * sim.Second })
+	var sent, deadlines []sim.Time
+	for _, a := range all {
+		sent, deadlines = append(sent, a.Arrival), append(deadlines, a.Deadline)
+	}
+	require.Equal(t, []sim.Time{at(0), at(1), at(10), at(20)}, sent)
+	require.Equal(t, []sim.Time{at(3), at(4), at(13), 0}, deadlines)
+}

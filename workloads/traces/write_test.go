@@ -96,3 +96,22 @@ func TestATraceWithDatesSaysWhenItBegan(t *testing.T) {
 	require.Equal(t, int64(90003), began)
 	sourcetest.Drain(trace)
 }
+
+// TestAFormatSaysWhatItCannotHold: one note for each thing that requests have and the format has no column for.
+func TestAFormatSaysWhatItCannotHold(t *testing.T) {
+	all := Columns{Limits: true, Contents: new(sim.Contents), Sessions: true, Adapters: true}
+	about := []string{"arrivals", "what prompts share", "limits on outputs", "turns of one session", "LoRA adapter"}
+	for format, want := range map[string][]string{
+		"decodesim": {about[1]}, "mooncake": {about[0], about[2], about[4]}, "azure": about[1:],
+		"lengths": about,
+	} {
+		notes := Lost(format, all)
+		require.Len(t, notes, len(want), format)
+		for i := range want {
+			require.Contains(t, notes[i], want[i], format)
+		}
+	}
+	require.Empty(t, Lost("azure", Columns{}))
+	require.Len(t, Lost("mooncake", Columns{}), 1, "its clock counts milliseconds")
+	require.Equal(t, []bool{true, false, false}, []bool{JSONLines("mooncake"), JSONLines("azure"), JSONLines("none")})
+}
