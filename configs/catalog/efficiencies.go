@@ -163,21 +163,33 @@ func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Effici
 // On is For of a GPU and a model that need not be in the catalog: a model runs the kernels of any model of its shape.
 func (e *Efficiencies) On(gpu *hardware.GPU, model *llm.Model) (achieved hardware.Efficiency, stated bool) {
 	achieved, stated = e.on(gpu)
-	twin := "" // the first model of its shape, of which several entries may be true
+	twin := e.twin(model)
 	for i := range e.Models {
-		m := &e.Models[i]
-		if m.Weights != model.FFNDtype() || !m.of(gpu) {
-			continue
-		}
-		if known, err := modelNamed(m.Model); twin == "" && err == nil && known.SameShape(model) {
-			twin = m.Model
-		}
-		if m.Model == twin {
+		if m := &e.Models[i]; m.Model == twin && m.Weights == model.FFNDtype() && m.of(gpu) {
 			scale(&achieved, m.Scales)
 		}
 	}
 	scale(&achieved, e.older)
 	return achieved, stated
+}
+
+// twin names the model whose entries are true of a model with weights of its precision: itself, if it has some, or else
+// the first of its shape, rather one with a vocabulary of its size; empty: there is none. Llama 2, 3.1 and 3.3 of 70B
+// are of one shape, and were measured under other engines and on other GPUs.
+func (e *Efficiencies) twin(model *llm.Model) (twin string) {
+	alike := false
+	for i := range e.Models {
+		m := &e.Models[i]
+		known, err := modelNamed(m.Model)
+		switch {
+		case err != nil || m.Weights != model.FFNDtype() || !known.SameShape(model):
+		case m.Model == model.Name:
+			return m.Model
+		case twin == "" || !alike && known.Vocab == model.Vocab:
+			twin, alike = m.Model, known.Vocab == model.Vocab
+		}
+	}
+	return twin
 }
 
 func scale(achieved *hardware.Efficiency, by []Scale) {

@@ -126,6 +126,37 @@ func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
 		`models[0].scales[0]: 2 times "layers"; expected a positive factor on a constant of efficiencies`)
 }
 
+// Of several models of one shape its own entries are true of a model, and of one that has none those of a model with
+// its vocabulary, whichever comes first.
+func TestAModelIsScaledByItsOwnEntriesBeforeThoseOfItsShape(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	for i, model := range []string{"llama-2-70b", "llama-3.1-70b", "llama-3.3-70b"} {
+		e.Models = append(e.Models, ModelEfficiency{Model: model, Weights: "bf16",
+			Scales: []Scale{{Constant: "layer_s", Times: float64(i + 2)}}})
+	}
+	require.NoError(t, e.validate("prior"))
+	g, err := GPU("h100-sxm")
+	require.NoError(t, err)
+	timesOf := func(name string, change func(*llm.Model)) float64 {
+		model, err := Model(name)
+		require.NoError(t, err)
+		change(&model)
+		achieved, _ := e.On(&g, &model)
+		return achieved.LayerS / e.Default.LayerS
+	}
+	same := func(*llm.Model) {}
+	renamed := func(m *llm.Model) { m.Name = "ours" }
+	assert.InDelta(t, 2, timesOf("llama-2-70b", same), 1e-12)
+	assert.InDelta(t, 3, timesOf("llama-3.1-70b", same), 1e-12)
+	assert.InDelta(t, 4, timesOf("llama-3.3-70b", same), 1e-12)
+	assert.InDelta(t, 2, timesOf("llama-2-70b", renamed), 1e-12)
+	assert.InDelta(t, 3, timesOf("llama-3.3-70b", renamed), 1e-12, "the first with its vocabulary")
+	assert.InDelta(t, 2, timesOf("llama-3.3-70b", func(m *llm.Model) { m.Name, m.Vocab = "ours", 1000 }), 1e-12,
+		"the first of its shape")
+	assert.InDelta(t, 1, timesOf("llama-3.1-70b", func(m *llm.Model) { m.Hidden *= 2 }), 1e-12, "another model")
+}
+
 // Constants are of the newest release, and those before it multiply them; a version that no release is as old as gets
 // the oldest, and one that says no number the newest.
 func TestAReleaseScalesWhatTheNewestAchieves(t *testing.T) {
