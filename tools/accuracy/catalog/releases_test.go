@@ -122,6 +122,31 @@ func TestWhatAnEngineSaysOfAGPUIsExpectedOfOthers(t *testing.T) {
 	assert.True(t, measuredHere)
 }
 
+// TestWhatIsBuiltInForARunIsWhatTheFitGivesIt: of three models of one shape and another, whose layers take other times.
+func TestWhatIsBuiltInForARunIsWhatTheFitGivesIt(t *testing.T) {
+	var runs []measured.Run
+	for i, model := range []string{"llama-2-70b", "llama-3.1-70b", "llama-3.3-70b", "llama-3.1-8b"} {
+		of := fittest.Parallel()
+		of.Model = model
+		grid, truth := []measured.Run{of.Run(1, 200, 40), of.Run(8, 200, 40), of.Run(8, 1000, 40)}, fittest.Truth(t)
+		truth.LayerS *= 1 + float64(i)
+		for j := range grid {
+			grid[j].ID = model + grid[j].ID
+			grid[j].Labels.Precision = "bf16"
+		}
+		fittest.Measure(t, grid, truth)
+		runs = append(runs, grid...)
+	}
+	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
+	require.NoError(t, err)
+	builtIn := c.inSample()
+	require.Len(t, builtIn, len(runs))
+	for _, r := range c.Runs {
+		fitted := c.Efficiency(r)
+		assert.InEpsilon(t, fitted.LayerS, builtIn[r.Run].LayerS, 0.01, r.Run.ID)
+	}
+}
+
 // TestTheNewestReleaseIsBuiltIn: half of the deployments ran an older release, whose layers take longer. What is built
 // in is the newer one's, and what is to be expected of the older is that times its scales.
 func TestTheNewestReleaseIsBuiltIn(t *testing.T) {
