@@ -58,8 +58,30 @@ func (a *Accuracy) logs(m *markdown) {
 		if len(v.Skips) > 0 {
 			reasons(m, v)
 		}
+		if v.Data == engineSteps {
+			m.para("%s", logged)
+		}
 	}
 }
+
+// engineSteps is what the table of steps is called.
+const engineSteps = "engine steps"
+
+// logged says what of the errors of single steps no price can know, as measured on the rows of H_steps.
+const logged = "" +
+	"What no price of a batch can know: a step differs from the median of the others of its deployment with as " +
+	"many sequences, about as many prompt tokens and as much context by 0.5 % in the median and 5.9 % nine " +
+	"times in ten (decodes), by 0.6 and 18 % (with prompts beside them) and by 1.8 and 18 % (prompts alone). " +
+	"Three causes have a name. A log counts a part of the time of a step in the one before it, for the next " +
+	"step is launched before the engine looks at what the last has yielded: in a trial, runs of steps with " +
+	"prompts with the decode step before them were 5.7 % off in the median and 21 % nine times in ten, where " +
+	"the 1,228 steps with prompts of the same 618 runs, one by one, were 7.0 and 42 % off; a request feels the " +
+	"sum. A step of DeepSeek-V4 in which some sequence completes a block of 128 tokens takes 6.1 ms more, " +
+	"whatever the layout: under a load 16.7 % of its decode steps do, and of n sequences 1 − (127/128)ⁿ " +
+	"complete one in a step, 16.6 % of these; no price counts it, for it is of one release. Decodes of " +
+	"Qwen3-32B on one or two GPUs take 5 to 20 % longer than predicted for 17 to 32 sequences of uneven " +
+	"lengths, and as long for few or even ones: where the attention kernel has but one pass of its blocks for a " +
+	"batch, the longest sequence decides (inferred: no log has the lengths)."
 
 // kindTable writes a line for each source, kind and metric of which something is predicted.
 func kindTable(m *markdown, v *validation.Validation, source string) {
