@@ -230,7 +230,7 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 			append(data, "--out", "absent/mine.yaml")},
 		{`--out "data.csv/mine.yaml": cannot be written in "data.csv": not a directory`,
 			append(data, "--out", "data.csv/mine.yaml")},
-		{`unknown flag: --dta; see decodesim calibrate --help`, []string{"--dta", "x"}},
+		{`unknown flag: --dta; did you mean --data? see decodesim calibrate --help`, []string{"--dta", "x"}},
 	} {
 		status, out, errOut := try(append([]string{"calibrate"}, mistake.args...)...)
 		assert.Equal(t, exitBadInput, status, mistake.want)

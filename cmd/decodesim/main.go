@@ -207,22 +207,90 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		newSize(out, errOut), newSweep(out, errOut), newSensitivity(out, errOut),
 		newList(out), newShow(out), newModel(out), newWorkload(out, errOut), newVersion(out), newWorker(errOut))
 	root.AddCommand(newServe(out, errOut), newExplore(errOut))
+	root.SetHelpCommand(newHelp())
 	return root
 }
 
-// asKey says how --set says what an unknown flag is meant to say, if it is a key of a scenario; empty: it is none.
-func asKey(c *cobra.Command, err error) string {
+// newHelp returns the command that says what another one does. The library's own takes a name that no command has for
+// none at all.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say what a command does",
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if of, _, err := c.Root().Find(args); err == nil {
+				for _, sub := range of.Commands() {
+					names = append(names, sub.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			of, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(of, rest[0])
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}
+
+// flagHint says how to say what an unknown flag is meant to say: by the flag that was perhaps meant, or by --set if it
+// is a key of a scenario or what a load tester calls one; empty: it is neither.
+func flagHint(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
-	if c.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
+	if !errors.As(err, &unknown) {
 		return ""
 	}
 	name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
-	key := strings.ReplaceAll(string(engineNames(nil, name)), "-", "_")
-	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[configs.Scenario]()), key); ok {
+	if c.Flags().Lookup("set") != nil {
+		if hint := asKey(strings.ReplaceAll(string(engineNames(nil, name)), "-", "_")); hint != "" {
+			return hint
+		}
+	}
+	var have []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { have = append(have, f.Name) })
+	if near := strict.Suggest(name, have); near != "" {
+		return fmt.Sprintf("did you mean --%s? ", near)
+	}
+	return ""
+}
+
+// asKey says how --set says a key, of a scenario, of a pool or of a part of either.
+func asKey(key string) string {
+	scenario := reflect.TypeFor[configs.Scenario]()
+	if _, ok := strict.FieldNamed(strict.FieldsOf(scenario), key); ok {
 		return fmt.Sprintf("--set %s=… says it; ", key)
 	}
 	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[configs.Pool]()), key); ok {
 		return fmt.Sprintf("--set pools.serve.%s=… says it of the pool called serve; ", key)
+	}
+	if at := loadTesterKey(key); at != "" {
+		return fmt.Sprintf("--set %s=… says it; ", at)
+	}
+	if at := strict.Places(scenario, key); len(at) > 0 {
+		return fmt.Sprintf("--set %s=… says it; ", strings.Join(at, "=… or "))
+	}
+	return ""
+}
+
+// loadTesterKey returns the key for what load testers, such as vLLM's benchmark, have flags for; empty: there is none.
+func loadTesterKey(word string) string {
+	switch word {
+	case "rate", "request_rate", "qps", "rps":
+		return "workload.arrivals.rate"
+	case "num_prompts", "num_requests", "request_count":
+		return "workload.requests"
+	case "max_concurrency", "num_concurrent_requests":
+		return "workload.closed_loop.concurrency"
+	case "input_len", "random_input_len", "prompt_tokens":
+		return "workload.prompt_tokens.mean"
+	case "output_len", "random_output_len", "output_tokens":
+		return "workload.output_tokens.mean"
 	}
 	return ""
 }
@@ -234,7 +302,7 @@ var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-
 func badFlag(c *cobra.Command, err error) error {
 	m := badValue.FindStringSubmatch(err.Error())
 	if m == nil {
-		return fmt.Errorf("%w; %ssee %s --help", err, asKey(c, err), c.CommandPath())
+		return fmt.Errorf("%w; %ssee %s --help", err, flagHint(c, err), c.CommandPath())
 	}
 	want := "another value"
 	switch c.Flags().Lookup(m[2]).Value.Type() {
@@ -253,6 +321,13 @@ func badFlag(c *cobra.Command, err error) error {
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
+	for _, c := range root.Commands() {
+		for _, sub := range c.Commands() {
+			if sub.Name() == name && !sub.Hidden {
+				return fmt.Errorf("unknown command %q; did you mean %q?", name, c.Name()+" "+name)
+			}
+		}
+	}
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %q?", name, near[0])
 	}
@@ -263,6 +338,14 @@ func unknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	return fmt.Errorf("unknown command %q; valid names: %s", name, strings.Join(names, ", "))
+}
+
+// noArguments refuses any.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s: %q is one argument too many; expected none", c.Name(), args[0])
+	}
+	return nil
 }
 
 // oneArgument requires one argument and says which.

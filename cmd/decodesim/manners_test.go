@@ -32,6 +32,16 @@ func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
 		"run chat-8b -tp 2":        "--set pools.serve.tensor_parallel=…",
 		"run chat-8b --model x":    "--set model=… says it; see decodesim run --help",
 		"run chat-8b --nonsense 2": "unknown flag: --nonsense; see decodesim run --help",
+		"run --rate 5":             "unknown flag: --rate; --set workload.arrivals.rate=… says it; see decodesim run --help",
+		"run chat-8b --think-time-s 2": "--set workload.closed_loop.think_time_s=… or " +
+			"workload.sessions.think_time_s=… says it; ",
+		"run chat-8b --num-prompts 9": "--set workload.requests=… says it; ",
+		"run chat-8b --seeds 9":       "unknown flag: --seeds; did you mean --seed? see decodesim run --help",
+		"run chat-8b --set rate=5":    "expected it as speculation.acceptance.rate or workload.arrivals.rate or",
+		"merge x":                     `unknown command "merge"; did you mean "sweep merge"?`,
+		"help ran":                    `unknown command "ran"; did you mean "run"?`,
+		"help sweep x":                `unknown command "x"; valid names: merge`,
+		"version x":                   `version: "x" is one argument too many; expected none`,
 	} {
 		status, _, errOut := try(strings.Fields(line)...)
 		assert.Equal(t, exitBadInput, status)

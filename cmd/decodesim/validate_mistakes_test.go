@@ -81,7 +81,7 @@ func TestMistakesOfAValidationAreNamed(t *testing.T) {
 		{`efficiency file "absent.yaml" does not exist`, append(data, "--efficiency", "absent.yaml")},
 		{`efficiency "vlm" not found; did you mean "vllm"?`, append(data, "--efficiency", "vlm")},
 		{`part.yaml:`, append(data, "--efficiency", "part.yaml")},
-		{`unknown flag: --dta; see decodesim validate --help`, []string{"--dta", "x"}},
+		{`unknown flag: --dta; did you mean --data? see decodesim validate --help`, []string{"--dta", "x"}},
 	} {
 		refused(t, mistake.want, mistake.args...)
 	}

@@ -48,7 +48,7 @@ func newVersion(out io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print which decodesim this is",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := io.WriteString(out, versionLine())
 			return err

@@ -1,9 +1,11 @@
 package strict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,13 +41,29 @@ func DidYouMean(what, got string, have []string) string {
 }
 
 // KeyHint returns the end of a message about a key that a struct does not have: where inside it the key has its place,
-// if there are few, or else what DidYouMean says.
+// or else what DidYouMean says.
 func KeyHint(t reflect.Type, got string) string {
-	const few = 4
-	if at := inside(t, got); 0 < len(at) && len(at) <= few {
+	if at := Places(t, got); len(at) > 0 {
 		return "expected it as " + strings.Join(at, " or ")
 	}
 	return DidYouMean("keys", got, KeysOf(FieldsOf(t)))
+}
+
+// Places returns the paths of the keys of that name inside a struct. Of more than a reader would go through, it returns
+// those that are least deep, if these are few.
+func Places(t reflect.Type, key string) []string {
+	const few = 4
+	all := inside(t, key)
+	if len(all) <= few {
+		return all
+	}
+	depth := func(path string) int { return strings.Count(path, ".") + strings.Count(path, "[") }
+	least := depth(slices.MinFunc(all, func(a, b string) int { return cmp.Compare(depth(a), depth(b)) }))
+	all = slices.DeleteFunc(all, func(path string) bool { return depth(path) > least })
+	if len(all) > few {
+		return nil
+	}
+	return all
 }
 
 // inside returns the paths of the keys of that name in the parts of a struct, those of a part after those of its
