@@ -190,7 +190,7 @@ func endsWords(b *Finalist, s *Sizing) string {
 // onlyFallsBehind reports whether the requests of the run at the limit keep the SLO, which those of a longer one would
 // not, since ever more of them wait.
 func (l *Limiting) onlyFallsBehind(s *Sizing) bool {
-	return l.RatePerS > 0 && !slices.ContainsFunc(l.Rules, broken) && l.Attainment >= s.SLO.Attainment-1e-12
+	return l.RatePerS > 0 && !slices.ContainsFunc(l.Rules, unmet) && l.Attainment >= s.SLO.Attainment-1e-12
 }
 
 func marginSpread(s *Sizing, b *Finalist) string {
@@ -240,8 +240,8 @@ func finalistsTable(t *text.Page, s *Sizing) {
 		}
 		rows = append(rows, []string{
 			f.Name, text.Count(f.GPUs), usd, text.Significant(f.CapacityPerS), half, text.Significant(f.GoodputPerSPerGPU),
-			text.Percent(f.OfPerfect), f.Spending.joulesCell(), text.Significant(f.UserTokensPerS),
-			text.Duration(f.TTFTS.P50), text.Duration(f.TPOTS.P50),
+			text.Percent(f.OfPerfect), f.Spending.joulesCell(), f.speed(), text.Duration(f.TTFTS.P50),
+			f.TPOTS.duration(f.TPOTS.P50),
 		})
 	}
 	t.Table(rows)
@@ -256,6 +256,9 @@ func percentilesTable(t *text.Page, s *Sizing) {
 			name string
 			q    *Percentile
 		}{{"TTFT", &f.TTFTS}, {"TPOT", &f.TPOTS}} {
+			if of.q.P99 == 0 {
+				continue // no request has one
+			}
 			u := text.TimeUnit(of.q.P50)
 			row := []string{f.Name, of.name}
 			for _, x := range []float64{of.q.P50, of.q.P90, of.q.P95, of.q.P99} {
@@ -274,7 +277,7 @@ func limitWords(f *Finalist, s *Sizing) string {
 	switch {
 	case l.RatePerS == 0:
 		parts = append(parts, "nothing breaks at the rates that were tried")
-	case slices.ContainsFunc(l.Rules, broken):
+	case slices.ContainsFunc(l.Rules, unmet):
 		parts = append(parts,
 			fmt.Sprintf("at %s %s it breaks %s", text.Significant(l.RatePerS), unit, brokenWords(l.Rules)))
 	case l.onlyFallsBehind(s):
@@ -300,7 +303,7 @@ func limitWords(f *Finalist, s *Sizing) string {
 func brokenWords(rules []metrics.Verdict) string {
 	var words []string
 	for i := range rules {
-		if v := &rules[i]; !v.Met {
+		if v := &rules[i]; v.Broken() {
 			words = append(words, fmt.Sprintf("%q (%s)", v.Rule, report.RuleValue(v)))
 		}
 	}

@@ -72,7 +72,7 @@ func (z *sizer) nearest() (*attempt, error) {
 func worst(verdicts []metrics.Verdict) int {
 	at := -1
 	for i := range verdicts {
-		if v := &verdicts[i]; !v.Met && (at < 0 || !(v.Margin >= verdicts[at].Margin)) {
+		if v := &verdicts[i]; v.Broken() && (at < 0 || !(v.Margin >= verdicts[at].Margin)) {
 			at = i
 		}
 	}

@@ -240,5 +240,5 @@ func (j *judge) broken() bool {
 	return false
 }
 
-// broken reports whether a rule does not hold.
-func broken(v metrics.Verdict) bool { return !v.Met }
+// unmet reports whether a rule does not hold, or no request can tell.
+func unmet(v metrics.Verdict) bool { return !v.Met }

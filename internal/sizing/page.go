@@ -102,7 +102,7 @@ func (s *Sizing) answer() (string, page.Mood) {
 			packedOnly(s, s.RateMinPerS)), page.Bad
 	}
 	all, mood := sentences(s), page.Good
-	if r := s.Replay; r != nil && slices.ContainsFunc(r.SLO, broken) {
+	if r := s.Replay; r != nil && slices.ContainsFunc(r.SLO, unmet) {
 		mood = page.Plain // under all of the workload it is not met
 	}
 	if s.Lead != nil {
@@ -131,7 +131,7 @@ func (s *Sizing) facts() []page.Fact {
 	return append(facts, sustains,
 		page.Fact{Name: "TTFT p95", Value: page.Number(text.Duration(b.TTFTS.P95), "best.ttft_s.p95", b.TTFTS.P95),
 			Note: "at that rate"},
-		page.Fact{Name: "TPOT p95", Value: page.Number(text.Duration(b.TPOTS.P95), "best.tpot_s.p95", b.TPOTS.P95),
+		page.Fact{Name: "TPOT p95", Value: b.TPOTS.cell(b.TPOTS.P95, "best.tpot_s.p95"),
 			Note: "at that rate"},
 		page.Fact{Name: "of the roofline limit",
 			Value: page.Number(text.Percent(b.OfPerfect), "best.of_perfect", b.OfPerfect)})
@@ -157,9 +157,9 @@ func (s *Sizing) finalists() page.Section {
 			page.Number(text.Significant(f.CapacityPerS), at+"capacity_per_s", f.CapacityPerS), half,
 			page.Number(text.Significant(f.GoodputPerSPerGPU), at+"goodput_per_s_per_gpu", f.GoodputPerSPerGPU),
 			page.Number(text.Percent(f.OfPerfect), at+"of_perfect", f.OfPerfect), f.Spending.joulesNumber(at),
-			page.Number(text.Significant(f.UserTokensPerS), at+"user_tokens_per_s", f.UserTokensPerS),
+			page.Number(f.speed(), at+"user_tokens_per_s", f.UserTokensPerS),
 			page.Number(text.Duration(f.TTFTS.P50), at+"ttft_s.p50", f.TTFTS.P50),
-			page.Number(text.Duration(f.TPOTS.P50), at+"tpot_s.p50", f.TPOTS.P50)}})
+			f.TPOTS.cell(f.TPOTS.P50, at+"tpot_s.p50")}})
 		limits.Rows = append(limits.Rows,
 			page.Row{Cells: []page.Cell{page.Words(f.Name), page.Words(limitWords(f, s))}})
 	}

@@ -202,7 +202,7 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 	}
 	x.Attainment = float64(j.Attained) / n
 	x.Rules = j.Verdicts()[:len(o.rules)]
-	x.Carried = x.Attainment >= share-1e-12 && !slices.ContainsFunc(x.Rules, broken)
+	x.Carried = x.Attainment >= share-1e-12 && !slices.ContainsFunc(x.Rules, unmet)
 	x.judged(j, o)
 	x.E2ES = j.E2E.MeanS()
 	x.Goodput, x.Throughput = x.Attainment*x.Rate, float64(j.Recorded)/span
@@ -247,7 +247,7 @@ func (x *outcome) judged(j *judge, o *objective) {
 				share = min(1, shareWithin(j.hist(t.Metric), t.Limit.Seconds())/(float64(t.At)/100))
 			}
 		}
-		if !v.Met {
+		if v.Broken() {
 			x.Within = min(x.Within, share)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -159,6 +160,22 @@ type Percentile struct {
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 	At  float64 `json:"at_attainment"`
+}
+
+// duration prints a latency of p; a dash where no request has one, as no TPOT where all outputs are of one token.
+func (p *Percentile) duration(s float64) string {
+	if p.P99 == 0 {
+		return text.Dash
+	}
+	return text.Duration(s)
+}
+
+// cell is the same on a page, of the number at a path.
+func (p *Percentile) cell(s float64, path string) page.Cell {
+	if p.P99 == 0 {
+		return page.Words(text.Dash)
+	}
+	return page.Number(text.Duration(s), path, s)
 }
 
 // Limiting says what breaks at the next higher rate.

@@ -92,7 +92,7 @@ func leaderRows(s *Sizing, leaders []*Row, notes []string) [][]string {
 		margin = fmt.Sprintf("margin, seed %d", s.Seeds[0])
 	}
 	rules := rulesOf(leaders)
-	head := slices.Concat([]string{"", "seqs", "tokens", "GPUs", "per hour", "$/M tokens", "J/token"}, rules)
+	head := slices.Concat([]string{""}, limitNames(leaders), costNames(), rules)
 	rows := [][]string{append(head, margin, "at 2 ×", "at 3 ×", "warnings")}
 	for _, r := range leaders {
 		cells := slices.Concat([]string{r.short()}, r.limits(), r.costs(), r.values(rules))
@@ -111,6 +111,16 @@ func (d *Deployment) short() string {
 	name, _, _ = strings.Cut(name, ", tokens ")
 	return name
 }
+
+// limitNames head the cells of limits: where some deployment has separate pools, by the pool that each limit is of.
+func limitNames(rows []*Row) []string {
+	if slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Pools) > 1 }) {
+		return []string{"decode seqs", "prefill tokens"}
+	}
+	return []string{"seqs", "tokens"}
+}
+
+func costNames() []string { return []string{"GPUs", "per hour", "$/M tokens", "J/token"} }
 
 // limits are the cells of max_num_seqs of the pool that decodes and max_num_batched_tokens of the one that prefills.
 func (d *Deployment) limits() []string {
@@ -150,6 +160,14 @@ func (r *Row) costs() []string {
 	return []string{text.Count(r.GPUs), perHour, perMillion, r.Spending.joulesCell()}
 }
 
+// speed prints how fast the median user gets tokens; a dash where outputs are of one token.
+func (f *Finalist) speed() string {
+	if f.UserTokensPerS == 0 {
+		return text.Dash
+	}
+	return text.Significant(f.UserTokensPerS)
+}
+
 // rulesOf returns the rules that the rows are judged by, each once.
 func rulesOf(rows []*Row) (rules []string) {
 	for _, r := range rows {
@@ -168,7 +186,7 @@ func (r *Row) values(rules []string) (cells []string) {
 		cell := text.Dash
 		if i := slices.IndexFunc(r.SLO, func(v metrics.Verdict) bool { return v.Rule == rule }); i >= 0 {
 			cell = report.RuleValue(&r.SLO[i])
-			if !r.SLO[i].Met {
+			if r.SLO[i].Broken() {
 				cell = "✗ " + cell
 			}
 		}
@@ -236,13 +254,12 @@ func layoutsPrinted(all []Row) (printed []*Row, left int) {
 // layoutRows are a table of the cheapest deployments by topology and layout.
 func layoutRows(printed []*Row, notes []string) [][]string {
 	rules := rulesOf(printed)
-	head := slices.Concat([]string{"GPU", "deployment", "seqs", "tokens", "GPUs", "per hour", "$/M tokens", "J/token"},
-		rules)
+	head := slices.Concat([]string{"GPU", "deployment"}, limitNames(printed), costNames(), rules)
 	rows := [][]string{append(head, "TTFT p50", "TPOT p50", "warnings")}
 	for _, r := range printed {
 		cells := slices.Concat([]string{r.GPU, strings.ReplaceAll(r.short(), " "+r.GPU, "")}, r.limits(), r.costs(),
 			r.values(rules))
-		cells = append(cells, text.Duration(r.TTFTS.P50), text.Duration(r.TPOTS.P50))
+		cells = append(cells, text.Duration(r.TTFTS.P50), r.TPOTS.duration(r.TPOTS.P50))
 		rows = append(rows, append(cells, marks(r.Warnings, notes)))
 	}
 	return rows
@@ -283,11 +300,16 @@ func replayWords(s *Sizing) string {
 	var values []string
 	for i := range r.SLO {
 		v := &r.SLO[i]
-		is := "kept"
-		if !v.Met {
-			is = "BROKEN"
+		switch {
+		case v.Unmeasured != "":
+			values = append(values, fmt.Sprintf("%s not measured, for %s", v.Rule, v.Unmeasured))
+		case !v.Met:
+			values = append(values, fmt.Sprintf("%s BROKEN with %s", v.Rule, report.RuleValue(v)))
+		case math.IsNaN(v.Value):
+			values = append(values, v.Rule+" kept, for no output has a second token")
+		default:
+			values = append(values, fmt.Sprintf("%s kept with %s", v.Rule, report.RuleValue(v)))
 		}
-		values = append(values, fmt.Sprintf("%s %s with %s", v.Rule, is, report.RuleValue(v)))
 	}
 	requests := "all " + text.Counted(r.Arrived, "request")
 	if r.Requests < r.Arrived {
