@@ -124,6 +124,30 @@ func (w *Workload) checkLaws(c *checker) {
 	}
 	if err := w.probe(); err != nil {
 		c.refused(err)
+		return
+	}
+	w.checkZeros(c)
+}
+
+// checkZeros refuses the zeros of arrivals that would stand for what their absence means: who writes one means none at
+// all.
+func (w *Workload) checkZeros(c *checker) {
+	check := func(path string, a *arrivals.Spec) {
+		if a == nil {
+			return
+		}
+		for _, of := range []struct {
+			key   string
+			value float64
+		}{{"rate", a.Rate}, {"cv", a.CV}, {"period_s", a.PeriodS}} {
+			if at := path + "." + of.key; of.value == 0 && c.given(at) {
+				c.fail(at, "0 would count as none; accepted: a number above 0, or null")
+			}
+		}
+	}
+	check("workload.arrivals", w.Arrivals)
+	for i := range w.Classes {
+		check(fmt.Sprintf("workload.classes[%d].arrivals", i), w.Classes[i].Arrivals)
 	}
 }
 

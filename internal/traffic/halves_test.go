@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,8 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/sim/rng"
 	"github.com/decodesim/decodesim/workloads/traces"
 )
 
@@ -21,6 +26,7 @@ type half struct {
 	path    string
 	name    string
 	options traces.Options // of the half that is left out
+	other   traces.Options // of the one that laws are fitted to
 	leftOut *Summary
 	fitted  *Summary
 	with    GapLaw // the nearest to the fitted half of all that are tried
@@ -41,7 +47,7 @@ func halves(t *testing.T, traced ...[2]string) []half {
 		middle := float64(whole.DurationS) / 2
 		parts := []traces.Options{{EndS: middle}, {StartS: middle}}
 		for i, name := range []string{"first", "second"} {
-			h.name, h.options = of[0]+", "+name, parts[i]
+			h.name, h.options, h.other = of[0]+", "+name, parts[i], parts[1-i]
 			h.leftOut, err = Describe(h.path, parts[i])
 			require.NoError(t, err)
 			h.fitted, err = Describe(h.path, parts[1-i])
@@ -64,6 +70,55 @@ func halves(t *testing.T, traced ...[2]string) []half {
 // ofCode is the trace whose bursts have bursts within them.
 var ofCode = [2]string{"code", "azure2023_code.csv.gz"}
 
+// redrawn returns by what shares the p99 of TTFT and ITL are off under the arrivals of a half, as they were recorded but
+// at the rate of the half that is left out, with lengths drawn anew from that one: how near a law can be expected to
+// come that knows all of those arrivals.
+func (h *half) redrawn(t *testing.T, arrivals traces.Options) (ttft, itl float64) {
+	read := func(o traces.Options) (all []sim.Request) {
+		trace, err := traces.Open(h.path, o)
+		require.NoError(t, err)
+		defer trace.Close()
+		for r := (sim.Request{}); trace.Next(&r); {
+			all = append(all, r)
+		}
+		return all
+	}
+	sent, from := read(arrivals), read(h.options)
+	s, err := configs.Load("chat-8b", configs.Options{})
+	require.NoError(t, err)
+	f, err := NewFit(h.leftOut, 1)
+	require.NoError(t, err)
+	require.NoError(t, f.Judge(t.Context(), Deployment{Scenario: "chat-8b"}, h.path, h.options, nil))
+	stretch := sent[len(sent)-1].Arrival.Sub(sent[0].Arrival).Seconds() / float64(len(sent)-1) * float64(h.leftOut.RatePerS)
+	var all []*metrics.Summary
+	for seed := range uint64(seedsOfFit) {
+		path := filepath.Join(t.TempDir(), "redrawn.csv")
+		draws, rows := rng.Stream(seed, "traffic.redrawn"), "arrival_s,input_tokens,output_tokens\n"
+		for i := range sent {
+			r := &from[draws.IntN(len(from))]
+			rows += fmt.Sprintf("%.6f,%d,%d\n", sent[i].Arrival.Sub(sent[0].Arrival).Seconds()/stretch, r.Prompt, r.Output)
+		}
+		require.NoError(t, os.WriteFile(path, []byte(rows), 0o644))
+		w := configs.Workload{Trace: &configs.Trace{File: path, Speed: 1}}
+		one, err := simulate(t.Context(), s, w, f.Verdict.Replicas, s.Seed, func(float64, float64) {})
+		require.NoError(t, err)
+		all = append(all, one)
+	}
+	whole, err := simulate(t.Context(), s, configs.Workload{Trace: &configs.Trace{File: h.path, Speed: 1,
+		StartS: h.options.StartS, EndS: h.options.EndS}}, f.Verdict.Replicas, s.Seed, func(float64, float64) {})
+	require.NoError(t, err)
+	return shares(rowsOf(whole, all))
+}
+
+// shares returns by what shares the p99 of TTFT and ITL of a fit are off.
+func shares(rows []VerdictRow) (ttft, itl float64) {
+	of := func(metric string) float64 {
+		i := slices.IndexFunc(rows, func(r VerdictRow) bool { return r.Metric == metric })
+		return float64(rows[i].Fit/rows[i].Trace) - 1
+	}
+	return of("TTFT p99"), of("ITL p99")
+}
+
 // off returns by what shares the p99 of TTFT and ITL under a law are off those under the half that is left out. The law
 // has the rate and the lengths of that half, so that arrivals alone differ.
 func (h *half) off(t *testing.T, law GapLaw) (ttft, itl float64) {
@@ -72,11 +127,7 @@ func (h *half) off(t *testing.T, law GapLaw) (ttft, itl float64) {
 	law.Arrivals.Rate = float64(h.leftOut.RatePerS)
 	f.block.Arrivals = &law.Arrivals
 	require.NoError(t, f.Judge(t.Context(), Deployment{Scenario: "chat-8b"}, h.path, h.options, nil))
-	of := func(metric string) float64 {
-		i := slices.IndexFunc(f.Verdict.Rows, func(r VerdictRow) bool { return r.Metric == metric })
-		return float64(f.Verdict.Rows[i].Fit/f.Verdict.Rows[i].Trace) - 1
-	}
-	return of("TTFT p99"), of("ITL p99")
+	return shares(f.Verdict.Rows)
 }
 
 // TestBurstsWithinBurstsStandForHalvesLeftOut: gaps that are burstier than exponential within the states of a process
@@ -107,6 +158,11 @@ func TestTheDocumentationHasTheHalvesLeftOut(t *testing.T) {
 		s := h.leftOut
 		rows = append(rows, []string{h.name, "the trace", number(s.Tenths), number(s.Dispersion[0].Index),
 			number(s.Dispersion[1].Index), number(s.Crowd.P90), number(s.Crowd.P99), "", ""})
+		for i, name := range []string{"its arrivals, lengths drawn anew", "arrivals of the other half"} {
+			ttft, itl := h.redrawn(t, []traces.Options{h.options, h.other}[i])
+			rows = append(rows, []string{"", name, "", "", "", "", "", text.SignedPercent(100 * ttft),
+				text.SignedPercent(100 * itl)})
+		}
 		for _, law := range []GapLaw{h.without, h.with} {
 			ttft, itl := h.off(t, law)
 			rows = append(rows, []string{"", law.name(), number(law.Tenths), number(law.Dispersion[0].Index),

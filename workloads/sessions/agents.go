@@ -60,17 +60,7 @@ func NewAgentLoop(c AgentLoop, seed uint64) (*Agents, error) {
 }
 
 // Next fills the turn that is due first.
-func (s *Agents) Next(r *sim.Request) bool {
-	at, turn := s.take()
-	if at == sim.Forever {
-		return false
-	}
-	if turn == noPlace {
-		turn = place{s.begin(at), 0}
-	}
-	s.ask(r, at, turn)
-	return true
-}
+func (s *Agents) Next(r *sim.Request) bool { return fill(s, r) }
 
 // begin makes room for a task and plans it.
 func (s *Agents) begin(at sim.Time) (slot int32) {

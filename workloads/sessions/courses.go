@@ -174,6 +174,26 @@ func (s *courses[T]) beginning() sim.Time {
 	return s.starts.when()
 }
 
+// asks begins courses and asks their turns: Sessions or Agents.
+type asks interface {
+	take() (at sim.Time, of place)
+	begin(at sim.Time) (slot int32)
+	ask(r *sim.Request, at sim.Time, of place)
+}
+
+// fill fills the turn that is due first, for which a course begins if there is none under way that has it.
+func fill(s asks, r *sim.Request) bool {
+	at, of := s.take()
+	if at == sim.Forever {
+		return false
+	}
+	if of == noPlace {
+		of = place{s.begin(at), 0}
+	}
+	s.ask(r, at, of)
+	return true
+}
+
 // take takes the turn that is due first: of a course under way rather than of a new one, which is at noPlace. It is at
 // Forever if there is none.
 func (s *courses[T]) take() (at sim.Time, of place) {

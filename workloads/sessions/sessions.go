@@ -58,17 +58,7 @@ func NewSessionLoop(c SessionLoop, seed uint64) (*Sessions, error) {
 }
 
 // Next fills the turn that is due first.
-func (s *Sessions) Next(r *sim.Request) bool {
-	at, turn := s.take()
-	if at == sim.Forever {
-		return false
-	}
-	if turn == noPlace {
-		turn = place{s.begin(at), 0}
-	}
-	s.ask(r, at, turn)
-	return true
-}
+func (s *Sessions) Next(r *sim.Request) bool { return fill(s, r) }
 
 // begin makes room for a session and plans it.
 func (s *Sessions) begin(at sim.Time) (slot int32) {
