@@ -70,9 +70,9 @@ func halves(t *testing.T, traced ...[2]string) []half {
 // ofCode is the trace whose bursts have bursts within them.
 var ofCode = [2]string{"code", "azure2023_code.csv.gz"}
 
-// redrawn returns by what shares the p99 of TTFT and ITL are off under the arrivals of a half, as they were recorded but
-// at the rate of the half that is left out, with lengths drawn anew from that one: how near a law can be expected to
-// come that knows all of those arrivals.
+// redrawn returns by what shares the p99 of TTFT and ITL are off under the arrivals of a half, as recorded but at the
+// rate of the half that is left out, with lengths drawn anew from that one: how near a law can be expected to come that
+// knows all of these arrivals.
 func (h *half) redrawn(t *testing.T, arrivals traces.Options) (ttft, itl float64) {
 	read := func(o traces.Options) (all []sim.Request) {
 		trace, err := traces.Open(h.path, o)
@@ -89,7 +89,8 @@ func (h *half) redrawn(t *testing.T, arrivals traces.Options) (ttft, itl float64
 	f, err := NewFit(h.leftOut, 1)
 	require.NoError(t, err)
 	require.NoError(t, f.Judge(t.Context(), Deployment{Scenario: "chat-8b"}, h.path, h.options, nil))
-	stretch := sent[len(sent)-1].Arrival.Sub(sent[0].Arrival).Seconds() / float64(len(sent)-1) * float64(h.leftOut.RatePerS)
+	span := sent[len(sent)-1].Arrival.Sub(sent[0].Arrival).Seconds()
+	stretch := span / float64(len(sent)-1) * float64(h.leftOut.RatePerS)
 	var all []*metrics.Summary
 	for seed := range uint64(seedsOfFit) {
 		path := filepath.Join(t.TempDir(), "redrawn.csv")
