@@ -105,6 +105,52 @@ func TestScoresAreWeightedSumsOfShares(t *testing.T) {
 	}
 }
 
+// TestTheLeastWeightThatIsOneCounts: a 1024th of what is allocated, of two ranks of 200 blocks each, and of what is not
+// cached. With several of them the shares of a replica are of all its ranks.
+func TestTheLeastWeightThatIsOneCounts(t *testing.T) {
+	tree := new(sim.Contents)
+	node := tree.Add(0, 96)
+	for _, c := range []struct {
+		w     routers.Weights
+		ranks int
+		want  int32
+	}{
+		{routers.Weights{KV: 1. / 1024}, 1, 1}, {routers.Weights{Prefix: 1. / 1024}, 1, 1},
+		{routers.Weights{Queue: 6, KV: 49}, 2, 0}, {routers.Weights{Queue: 6, KV: 51}, 2, 1},
+	} {
+		p := testcluster.NewPool(2, new(routers.RoundRobin))
+		p.PrefixCaching, p.Ranks = true, c.ranks
+		p.Balancer = func() sim.Router { return new(routers.RoundRobin) }
+		cluster, _ := testcluster.New(func(c *sim.Config) { c.Until, c.Contents = testcluster.At(3)/2, tree }, []sim.Request{
+			{Prompt: 300, Output: 9}, {Prompt: 100, Output: 9, Content: node}, {Prompt: 1, Output: 1},
+			{Prompt: 100, Output: 9}}, p)
+		cluster.Run()
+		router := testcluster.Must(routers.NewWeighted(c.w, 0))
+		to := router.Route(cluster.Now(), &sim.Request{Prompt: 100, Content: node}, cluster.Pool(0))
+		assert.Equal(t, c.want, to.ID, "%+v", c)
+	}
+	assert.Equal(t, routers.Weights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}, routers.EqualWeights())
+}
+
+// TestTheTurnGoesOnFromTheFirstAfterTheLast: also where the last, whose turn it is, takes no requests any more.
+func TestTheTurnGoesOnFromTheFirstAfterTheLast(t *testing.T) {
+	router := new(routers.RoundRobin)
+	c, _ := testcluster.New(nil, testcluster.Together(1, 0), testcluster.NewPool(3, routers.LeastLoaded{}))
+	c.Run()
+	pool, to := c.Pool(0), []int32(nil)
+	route := func(n int) {
+		for range n {
+			to = append(to, router.Route(0, nil, pool).ID)
+		}
+	}
+	route(5)
+	c.Drain(pool.Instance(2))
+	route(3)
+	c.Drain(pool.Instance(0))
+	route(2)
+	assert.Equal(t, []int32{0, 1, 2, 0, 1, 0, 1, 0, 1, 1}, to)
+}
+
 // TestVLLMAvoidsARankWithAFullCache. The first rank runs one request in so many blocks of 200, the second runs two in a
 // few. With each request that a rank was sent since the statistics its score grows by 200 for the request, and where it
 // has more than half of its blocks in use, by 6 · (used − 100) too:

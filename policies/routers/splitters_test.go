@@ -58,7 +58,7 @@ func TestClassesHaveRoutes(t *testing.T) {
 // TestShortPromptsStayLocal: what the prefix cache of some instance of the local pool has does not count.
 func TestShortPromptsStayLocal(t *testing.T) {
 	tree := new(sim.Contents)
-	node := tree.Add(0, 96)
+	other, node := tree.Add(0, 96), tree.Add(0, 96)
 	p := testcluster.NewPool(3, new(routers.RoundRobin))
 	p.PrefixCaching = true
 	s := routers.ByPrompt{LocalBelow: 50, Pool: 0, Local: 1, Remote: 0}
@@ -73,9 +73,11 @@ func TestShortPromptsStayLocal(t *testing.T) {
 			assert.Equal(t, 0, s.Split(now, &sim.Request{Prompt: 50}, c))
 			assert.Equal(t, known, s.Split(now, &sim.Request{Prompt: 145, Content: node}, c))
 			assert.Equal(t, 0, s.Split(now, &sim.Request{Prompt: 146, Content: node}, c))
+			assert.Equal(t, known, s.Split(now, &sim.Request{Prompt: 145, Content: other}, c))
+			assert.Equal(t, known, s.Split(now, &sim.Request{Prompt: 50, Content: node}, c))
 			return now.Add(5 * sim.Second)
 		}
-	}, []sim.Request{{Prompt: 9, Output: 20}, {Prompt: 100, Output: 20, Content: node}}, p)
+	}, []sim.Request{{Prompt: 100, Output: 20, Content: other}, {Prompt: 100, Output: 20, Content: node}}, p)
 	c.Run()
 }
 
