@@ -178,12 +178,29 @@ workload: {closed_loop: {concurrency: 8}, prompt_tokens: {distribution: fixed, m
 		assert.IsType(t, want, build(t, "pools.serve."+set).Config.Pools[0].Balancer(), set)
 	}
 	_, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.load_balance_method=fair"}})
-	require.ErrorContains(t, err, `"fair" is unknown; valid values: "vllm", "round_robin", "total_requests", "total_tokens"`)
+	require.ErrorContains(t, err, `"fair" is unknown; valid values: "vllm", "round_robin", "total_requests", "total_tokens", `+
+		`"follow_bootstrap_room"`)
 	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.data_parallel=1",
 		"pools.serve.tensor_parallel=8", "pools.serve.load_balance_method=vllm"}})
 	require.NoError(t, err)
 	_, err = New(s)
 	require.ErrorContains(t, err, `"vllm" has no ranks to choose from; accepted: null, or data_parallel above 1`)
+}
+
+// SGLang's prefill workers go by the room in which they meet the decode worker, and those by turns, unless asked.
+func TestPrefillWorkersOfSGLangFollowTheRoom(t *testing.T) {
+	pool := func(role string) string {
+		return "{name: " + role + ", role: " + role + ", gpu: h200-sxm, data_parallel: 8, expert_parallel: true, " +
+			"engine: sglang}"
+	}
+	inDir(t, "model: deepseek-v3\npools: ["+pool("prefill")+", "+pool("decode")+`]
+workload: {closed_loop: {concurrency: 8}, prompt_tokens: {distribution: fixed, mean: 99}, output_tokens: {distribution: fixed, mean: 9}, requests: 9}
+`)
+	pools := build(t).Config.Pools
+	assert.IsType(t, new(routers.BootstrapRoom), pools[0].Balancer())
+	assert.IsType(t, new(routers.RoundRobin), pools[1].Balancer())
+	pools = build(t, "pools.decode.load_balance_method=follow_bootstrap_room").Config.Pools
+	assert.IsType(t, new(routers.BootstrapRoom), pools[1].Balancer())
 }
 
 // Uneven experts are a choice of the scenario, and what no engine could do is refused where it stands.

@@ -91,8 +91,9 @@ func chunkMax(p *configs.Pool) int {
 }
 
 // newBalancer returns what makes the balancers of a pool's replicas, which pick the rank of a request; nil: replicas
-// have one rank. SGLang's default is round_robin (0.5.23, sglang/srt/arg_groups/serving_hook.py,
-// handle_load_balance_method); TensorRT-LLM gives a request to the rank with the fewest (unverified).
+// have one rank. SGLang's default is round_robin, but for pools of role prefill follow_bootstrap_room (0.5.23,
+// sglang/srt/arg_groups/serving_hook.py, handle_load_balance_method); TensorRT-LLM gives a request to the rank with the
+// fewest (unverified).
 func newBalancer(s *configs.Scenario, p *configs.Pool) (func() sim.Router, error) {
 	if p.DataParallel == 1 {
 		if p.LoadBalanceMethod != "" {
@@ -104,6 +105,8 @@ func newBalancer(s *configs.Scenario, p *configs.Pool) (func() sim.Router, error
 	name := p.LoadBalanceMethod
 	switch {
 	case name != "":
+	case p.Engine == "sglang" && p.Role == configs.RolePrefill:
+		name = "follow_bootstrap_room"
 	case p.Engine == "sglang":
 		name = "round_robin"
 	case p.Engine == "tensorrt-llm":
@@ -111,7 +114,7 @@ func newBalancer(s *configs.Scenario, p *configs.Pool) (func() sim.Router, error
 	default:
 		name = "vllm"
 	}
-	balancer, err := routers.NewBalancer(name)
+	balancer, err := routers.NewBalancer(name, s.Seed)
 	if err != nil {
 		return nil, s.Errorf(s.PoolPath(p, "load_balance_method"), "%s", strict.Message(err))
 	}

@@ -3,14 +3,15 @@ package routers
 import (
 	"github.com/decodesim/decodesim/policies/internal/named"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/rng"
 )
 
 // balancers is what picks the data-parallel rank of a request within a replica.
-func balancers() named.List[struct{}, func() sim.Router] {
-	of := func(router func() sim.Router) func(struct{}) (func() sim.Router, error) {
-		return func(struct{}) (func() sim.Router, error) { return router, nil }
+func balancers() named.List[uint64, func() sim.Router] {
+	of := func(router func() sim.Router) func(uint64) (func() sim.Router, error) {
+		return func(uint64) (func() sim.Router, error) { return router, nil }
 	}
-	return named.List[struct{}, func() sim.Router]{
+	return named.List[uint64, func() sim.Router]{
 		{Name: "vllm", Does: "the rank with the least load that vLLM's client knows of, the later ones of equals in turn",
 			New: of(func() sim.Router { return new(VLLMRanks) })},
 		{Name: "round_robin", Does: "one rank after the other",
@@ -19,6 +20,10 @@ func balancers() named.List[struct{}, func() sim.Router] {
 			New: of(func() sim.Router { return LeastLoaded{} })},
 		{Name: "total_tokens", Does: "the rank with the fewest prompt tokens",
 			New: of(func() sim.Router { return NewLeast(PromptTokens, 0) })},
+		{Name: "follow_bootstrap_room", Does: "any rank, by a number that the router in front draws for the request",
+			New: func(seed uint64) (func() sim.Router, error) {
+				return func() sim.Router { return NewBootstrapRoom(seed) }, nil
+			}},
 	}
 }
 
@@ -28,9 +33,9 @@ func BalancerNames() []string { return balancers().Names() }
 // BalancerDoes returns in a few words what the balancer called name does.
 func BalancerDoes(name string) string { return balancers().Does(name) }
 
-// NewBalancer returns what makes the balancer called name; each replica needs one of its own.
-func NewBalancer(name string) (func() sim.Router, error) {
-	return balancers().New("load_balance_method", name, struct{}{})
+// NewBalancer returns what makes the balancer called name in the run with a seed; each replica needs one of its own.
+func NewBalancer(name string, seed uint64) (func() sim.Router, error) {
+	return balancers().New("load_balance_method", name, seed)
 }
 
 // statsEvery is how long at least vLLM's coordinator waits before it tells clients the loads of ranks again (vLLM
@@ -84,4 +89,22 @@ func (v *VLLMRanks) observe(now sim.Time, pool *sim.Pool) {
 		v.waiting, v.running = append(v.waiting, int64(in.Queued())), append(v.running, int64(in.Running()))
 		v.pressure = append(v.pressure, 3*max(0, 2*in.BlocksUsedAt(now)-pool.KVBlocks))
 	}
+}
+
+// BootstrapRoom picks the rank as SGLang does where prompts and outputs have pools of their own: by the number of the
+// room in which both sides meet, modulo the ranks (sglang 0.5.23, srt/managers/data_parallel_controller.py,
+// follow_bootstrap_room_scheduler). The router in front draws it for each request, so any rank is as likely as another,
+// however busy it is, and pools of as many ranks serve a request on the same one.
+type BootstrapRoom struct{ draws *rng.Keyed }
+
+var _ sim.Router = (*BootstrapRoom)(nil)
+
+// NewBootstrapRoom returns the balancer with the rooms of a seed.
+func NewBootstrapRoom(seed uint64) *BootstrapRoom {
+	return &BootstrapRoom{rng.NewKeyed(seed, "policies.bootstrap-room")}
+}
+
+// Route implements sim.Router.
+func (b *BootstrapRoom) Route(_ sim.Time, r *sim.Request, pool *sim.Pool) *sim.Instance {
+	return pool.Instance(b.draws.At(uint64(r.ID), 0).IntN(pool.Len()))
 }

@@ -14,7 +14,7 @@ import (
 // ranksOf returns to which of three ranks requests with such arrivals go, each with so many tokens to emit.
 func ranksOf(t *testing.T, name string, output int32, arrivals ...sim.Duration) []int32 {
 	pool := testcluster.NewPool(1, routers.LeastLoaded{})
-	balancer, err := routers.NewBalancer(name)
+	balancer, err := routers.NewBalancer(name, 1)
 	require.NoError(t, err)
 	watched := testcluster.Watch(balancer())
 	pool.Ranks, pool.Balancer = 3, func() sim.Router { return watched }
@@ -49,4 +49,27 @@ func TestBalancersOfSGLang(t *testing.T) {
 	for _, name := range routers.BalancerNames() {
 		assert.NotEmpty(t, routers.BalancerDoes(name))
 	}
+}
+
+// TestARoomIsTheSameOnBothSides: a request goes to one rank of as many in either pool, whatever else is there, and all
+// ranks get about as many.
+func TestARoomIsTheSameOnBothSides(t *testing.T) {
+	prefill, decode, other := routers.NewBootstrapRoom(3), routers.NewBootstrapRoom(3), routers.NewBootstrapRoom(4)
+	c, _ := testcluster.New(nil, nil, testcluster.NewPool(8, prefill))
+	of := c.Pool(0)
+	counts, same := make([]int, 8), 0
+	for i := range int32(8000) {
+		r := sim.Request{ID: i}
+		to := prefill.Route(0, &r, of).ID
+		r.Stage++
+		assert.Equal(t, to, decode.Route(0, &r, of).ID)
+		counts[to]++
+		if other.Route(0, &r, of).ID == to {
+			same++
+		}
+	}
+	for rank, n := range counts {
+		assert.InDelta(t, 1000, n, 150, "rank %d: five standard deviations", rank)
+	}
+	assert.InDelta(t, 1000, same, 150, "of another seed, as often as by chance")
 }

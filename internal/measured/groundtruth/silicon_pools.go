@@ -80,6 +80,9 @@ func transferKV(s *setup.Scenario, r *datafile.Record, prompt, most int) {
 		link = "nvlink"
 	}
 	prefill.Arguments = append(prefill.Arguments, "kv_transfer: "+transfer, "first_token: decode", "kv_link: "+link)
+	if s.Engine == "sglang" {
+		sglangRanks(prefill, decode)
+	}
 	if s.Engine == "tensorrt-llm" {
 		for _, pool := range s.Pools {
 			pool.Argument("max_num_batched_tokens", max(prompt, defaultTokens))
@@ -89,6 +92,22 @@ func transferKV(s *setup.Scenario, r *datafile.Record, prompt, most int) {
 			seqs = unnamedMaxNumSeqs(most, decode.Replicas*decode.DataParallel)
 		}
 		decode.Argument("max_num_seqs", seqs)
+	}
+}
+
+// sglangRanks says how the data-parallel ranks of SGLang's workers got their requests, and tokens their experts: by the
+// number of the room in which both sides meet, which is the same draw for either (sglang 0.5.6.post2,
+// managers/data_parallel_controller.py, round_robin_scheduler; the rows are of 0.5.8: unverified), and for prompts by
+// DeepEP's normal kernels, for its others have no room for so many tokens (from memory: unverified; the TTFT and TPOT
+// of the rows in which prompts queue agree).
+func sglangRanks(prefill, decode *setup.Scenario) {
+	for _, pool := range []*setup.Scenario{prefill, decode} {
+		if pool.DataParallel > 1 {
+			pool.Argument("load_balance_method", "follow_bootstrap_room")
+		}
+	}
+	if prefill.DataParallel > 1 && prefill.ExpertParallel {
+		prefill.Argument("all_to_all", "normal")
 	}
 }
 

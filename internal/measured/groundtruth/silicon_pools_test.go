@@ -89,6 +89,8 @@ func TestEnginesAndRacksTransferKVInTheirOwnWay(t *testing.T) {
 	assert.Contains(t, text, "    kv_transfer: push\n    first_token: decode\n    kv_link: nvlink\n")
 	assert.Equal(t, 2, strings.Count(text, "engine: sglang\n"))
 	assert.NotContains(t, text, "max_", "nothing is known of the arguments of its servers")
+	assert.Equal(t, 1, strings.Count(text, "    load_balance_method: follow_bootstrap_room\n"), "decode has one rank")
+	assert.Equal(t, 1, strings.Count(text, "    all_to_all: normal\n"), "of prompts alone")
 }
 
 func TestLongPromptsOfPrefillWorkersRunWhole(t *testing.T) {
