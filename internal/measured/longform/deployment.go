@@ -23,6 +23,7 @@ type replica struct {
 	pipeline, replicas int
 	simulated          int // of the replicas, which stand for all
 	drafts             int
+	ranIn              string  // the type of the weights, as the row spells it or MLPerf's rules have it; see row.ranIn
 	offloaded          bool    // weights are in the memory of the host
 	yield              float64 // tokens that a step yields per sequence; 0: no speculation
 	pools              bool    // prefill and decode on separate ones
@@ -71,7 +72,7 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 			return d, skip
 		}
 	}
-	l.Precision = catalog.PrecisionOf(d.Model, r.weights())
+	l.Precision = catalog.PrecisionOf(d.Model, d.ranIn)
 	l.Parallel = names.LayoutOf(d.TensorParallel, d.DataParallel, d.ExpertParallel)
 	if d.pipeline > 1 {
 		l.Parallel += fmt.Sprintf("-pp%d", d.pipeline)
@@ -148,6 +149,7 @@ func (r *row) precision(d *replica) string {
 	if skip != "" {
 		return skip
 	}
+	d.ranIn = weights
 	if weights == "uint4" || weights == "awq-int4" {
 		weights = "int4"
 	}

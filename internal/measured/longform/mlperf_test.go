@@ -46,6 +46,7 @@ func TestWeightsThatRunsStartedFromAreNotThoseTheyRanIn(t *testing.T) {
 		run := oneRun(t, mlperf("gpu", c.gpu, "weights", c.weights)...)
 		require.Empty(t, run.Skip, c.gpu)
 		assert.Contains(t, run.Scenario, "weights: "+c.want+"\nkv_cache: fp8\n", c.gpu)
+		assert.Equal(t, c.want, run.Labels.Precision, "which runs are fitted together by")
 	}
 	assert.Contains(t, oneRun(t, mlperf("engine", "vllm", "weights", "")...).Skip, "weights: the type they ran in")
 }
