@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,6 +63,7 @@ type finder struct {
 	file  *token.File
 	in    *function
 	fails map[ast.Stmt]bool // returns an error that has been found
+	terms map[ast.Expr]bool // operands of binary expressions
 	found []mistake
 }
 
@@ -72,7 +74,8 @@ func mistakesIn(path string, text []byte) ([]mistake, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{path: path, pack: tree.Name.Name, text: text, file: set.File(tree.Pos()), fails: map[ast.Stmt]bool{}}
+	f := &finder{path: path, pack: tree.Name.Name, text: text, file: set.File(tree.Pos()), fails: map[ast.Stmt]bool{},
+		terms: map[ast.Expr]bool{}}
 	for _, d := range tree.Decls {
 		function, ok := d.(*ast.FuncDecl)
 		if !ok || function.Body == nil || function.Name.Name == "String" || function.Name.Name == "Error" {
@@ -97,10 +100,20 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.CallExpr:
 		return f.call(n)
 	case *ast.ReturnStmt:
-		if last := len(n.Results) - 1; last > 0 && (isError(n.Results[last]) || f.fails[n]) {
+		last := len(n.Results) - 1
+		if last > 0 && (isError(n.Results[last]) || f.fails[n]) {
 			return false // what stands beside an error is no result
 		}
+		if last > 0 && is(n.Results[0], "nil") && numbers(n.Results[1:]) {
+			return false // and neither is a number beside nothing
+		}
+	case *ast.UnaryExpr:
+		// −1 stands for none where it is no term: such values are compared with 0, and −2 is as good.
+		if one, ok := n.X.(*ast.BasicLit); ok && n.Op == token.SUB && one.Value == "1" && !f.terms[n] {
+			return false
+		}
 	case *ast.BinaryExpr:
+		f.terms[n.X], f.terms[n.Y] = true, true
 		f.swap(n.Op, n.OpPos)
 	case *ast.IncDecStmt:
 		f.swap(n.Tok, n.TokPos)
@@ -126,6 +139,14 @@ func (f *finder) visit(n ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// numbers says whether all expressions are numbers.
+func numbers(all []ast.Expr) bool {
+	return !slices.ContainsFunc(all, func(n ast.Expr) bool {
+		_, ok := n.(*ast.BasicLit)
+		return !ok
+	})
 }
 
 // failing finds the statements that return an error which an if statement has found: "if err != nil { return 0, err }".

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMistakes has one of each kind, and none in what a function says, in what it returns beside an error or in how far
-// a sign is from zero.
+// TestMistakes has one of each kind, and none in what a function says, in what it returns beside an error or beside
+// nothing, in how far a sign is from zero or in how far below zero what stands for none is.
 func TestMistakes(t *testing.T) {
 	const source = `package p
 
@@ -36,6 +36,14 @@ func h(x float64) (int, error) {
 	}
 	return 3, nil && math.IsInf(x, 4) && math.IsInf(5, 0)
 }
+
+func k(all []int) (*int, int) {
+	best := -1
+	if best > -1 {
+		return &all[best], 5
+	}
+	return nil, 6
+}
 `
 	found, err := mistakesIn("p.go", []byte(source))
 	require.NoError(t, err)
@@ -51,6 +59,7 @@ func h(x float64) (int, error) {
 		"return 4, nil && math.IsInf(x, 4) && math.IsInf(5, 0)",
 		"return 3, nil && math.IsInf(x, 4) || math.IsInf(5, 0)", "return 3, nil || math.IsInf(x, 4) && math.IsInf(5, 0)",
 		"return 3, nil && math.IsInf(x, 4) && math.IsInf(6, 0)", "return 3, nil && math.IsInf(x, 4) && math.IsInf(5, 1)",
+		"if !(best > -1) {", "if best >= -1 {", "if best > -2 {", "return &all[best], 6",
 	}, got)
 }
 
@@ -176,4 +185,14 @@ func TestSlowTestsAreAskedLast(t *testing.T) {
 	assert.Empty(t, slowest(map[string]float64{"TestA": .4, "TestB": .6}))
 	assert.Equal(t, []string{"-test.skip", "^(TestB|TestD)$"}, skipping([]string{"TestB", "TestD"}))
 	assert.Empty(t, skipping(nil))
+}
+
+// TestWhatChangesNothingCanBeMade: each mistake that is named as one that changes nothing is one that the sources have.
+func TestWhatChangesNothingCanBeMade(t *testing.T) {
+	t.Chdir("../..")
+	all, err := mistakesOf(rooms())
+	require.NoError(t, err)
+	known, err := equivalents()
+	require.NoError(t, err)
+	require.NoError(t, known.apply(all))
 }
