@@ -303,8 +303,10 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	} else if in.pool.AsyncScheduling && in.anyAdmissible() {
 		n = min(n, in.stepsUnseen()) // the scheduler sees them at the end of it
 	}
-	if len(in.transfers.awaiting) > 0 && in.loadsAhead() { // the last step of a request leaves more to the one after it
-		n = min(n, max(1, set.StepsToChange()-1))
+	if len(in.transfers.awaiting) > 0 && in.loadsAhead() {
+		// The last step of a request leaves more to the one after it. One whose successor takes blocks is the first of its
+		// segment: they are taken as it begins, and what is free by its end may be others.
+		n = min(n, max(1, set.StepsToChange()-1), max(1, set.StepsWithin(n+1, 0)-1))
 	}
 	free := in.cache.Free()
 	if in.pool.retractor != nil { // a step whose successor may lack blocks is one of its own

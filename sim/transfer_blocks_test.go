@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -170,4 +171,29 @@ func TestWhatIsTransferredIsBehindSGLangsBatch(t *testing.T) {
 		require.Equal(t, []sim.Time{sim.Time(2 * promptTime), read.Add(stepTime)}, j.tokens[2][:2])
 		require.Greater(t, j.tokens[2][19], j.tokens[1][19])
 	}
+}
+
+// TestTheBlocksOfTheNextStepAreTakenBeforeOthersAreFree: while request 3 awaits blocks, the step that request 2 fills a
+// block in takes the one of the step after it as it begins: one that request 0 has named, for no other is free. That of
+// request 1, which is cancelled during that step, comes too late; of steps that are taken at once, too.
+func TestTheBlocksOfTheNextStepAreTakenBeforeOthersAreFree(t *testing.T) {
+	at := func(ms sim.Duration) sim.Time { return sim.Time(ms * sim.Millisecond) }
+	evictions := map[int64]int{}
+	for into := sim.Duration(0); into < 100*sim.Millisecond; into += stepTime / 4 {
+		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: sim.Second, Layers: 1}},
+			sim.Request{Prompt: 9, Output: 2},
+			sim.Request{Prompt: 23, Output: 2, Arrival: at(1900), Deadline: at(2530).Add(into)},
+			sim.Request{Prompt: 4, Output: 20, Arrival: at(1500)},
+			sim.Request{Prompt: 36, Output: 2, Arrival: at(1950), Deadline: at(2650)})
+		sc.tree = new(sim.Contents)
+		sc.requests[0].Content = sc.tree.Add(0, 9)
+		slices.SortFunc(sc.requests, func(a, b sim.Request) int { return int(a.Arrival - b.Arrival) })
+		decode := &sc.pools[0]
+		decode.blocks, decode.blockSize, decode.maxLen = 10, 4, 40
+		sc.maxLen, decode.loads, decode.ahead = 40, true, true
+		require.True(t, decode.queues() && decode.unnamedFirst())
+		_, cl := play(t, sc, fmt.Sprintf("cancelled %v later", into))
+		evictions[cl.PoolTotals(1).Evictions]++
+	}
+	require.Equal(t, map[int64]int{0: 11, 1: 16, 2: 13}, evictions)
 }
