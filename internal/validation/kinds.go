@@ -12,7 +12,7 @@ import (
 // KindErrors are the errors of one metric of one kind of measurement, perhaps from one source, whatever their quality
 // but C: such rows are secondary, read off a figure, or flagged.
 type KindErrors struct {
-	Kind        string `json:"kind"`
+	Kind        string `json:"kind"` // as kindOf has it
 	Metric      string `json:"metric"`
 	Source      string `json:"source,omitempty"` // empty: all of them
 	Deployments int    `json:"deployments"`      // of the rows that are compared
@@ -53,7 +53,7 @@ func (v *Validation) kindsBy(source func(*Row) string) []KindErrors {
 			continue
 		}
 		for _, x := range r.Values {
-			key := KindErrors{Kind: r.Labels.Kind, Metric: x.Metric, Source: source(r)}
+			key := KindErrors{Kind: kindOf(&r.Labels), Metric: x.Metric, Source: source(r)}
 			g := groups[key]
 			if g == nil {
 				g = &group{deployments: map[string]bool{}}
@@ -78,6 +78,16 @@ func (v *Validation) kindsBy(source func(*Row) string) []KindErrors {
 			strings.Compare(a.Source, b.Source))
 	})
 	return all
+}
+
+// kindOf returns what a row is counted with. A server at a rate whose prompts are a dataset that the row only names is
+// of a kind of its own, whatever it is off by: its latencies depend on how long the prompts and outputs are and on how
+// unevenly, of which the row states a mean at best.
+func kindOf(l *Labels) string {
+	if l.Kind == "server" && strings.HasPrefix(l.Load, "dataset/") {
+		return "server_of_unstated_prompts"
+	}
+	return l.Kind
 }
 
 // deploymentOf names what a row was run on.

@@ -136,3 +136,18 @@ func TestOnlyAFewRowsAreListed(t *testing.T) {
 	assert.Contains(t, print(rowsMax+1), "some/data.csv · points · 41 rows: 41 simulated, 0 skipped\n")
 	assert.Contains(t, print(1), "note: lengths are means\n")
 }
+
+// TestServersOfUnstatedPromptsAreOfAKindOfTheirOwn: whatever they are off by, and only servers.
+func TestServersOfUnstatedPromptsAreOfAKindOfTheirOwn(t *testing.T) {
+	v := measuredValidation(40, 1, 0.1, func(i int, l *measured.Labels) {
+		l.Kind = []string{"server", "offline_throughput"}[i%2]
+		l.Load = []string{"1024/128", "dataset/272"}[i/2%2]
+	})
+	n := map[string]int{}
+	for _, k := range v.Kinds {
+		assert.Empty(t, k.Source, "there is one")
+		n[k.Kind+" "+k.Metric] += k.Errors.N
+	}
+	assert.Equal(t, map[string]int{"server tpot": 10, "server_of_unstated_prompts tpot": 10, "offline_throughput tpot": 20,
+		"server ttft": 10, "server_of_unstated_prompts ttft": 10, "offline_throughput ttft": 20}, n)
+}
