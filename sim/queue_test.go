@@ -72,3 +72,20 @@ func TestAWaitingRequestStaysWhatItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWaitsHasEmittedWhatItHad: wherever in the queue a request stands, and whether or not it has a record.
+func TestWhatWaitsHasEmittedWhatItHad(t *testing.T) {
+	for _, emitted := range [][]int32{{}, {0, 0}, {7}, {0, 7}, {7, 0}, {3, 0, 4}, {1, 2, 4}} {
+		q, want := queue{requests: new(slab), visible: Forever}, int64(0)
+		for _, n := range emitted {
+			r := &Request{Prompt: 1, Output: 9, Record: Record{Emitted: n}}
+			want += int64(n)
+			if n == 0 {
+				q.push(r, noSlot)
+			} else {
+				q.push(r, q.requests.put(r))
+			}
+		}
+		require.Equal(t, want, q.emitted(), emitted)
+	}
+}

@@ -210,3 +210,21 @@ func TestABurstBreaksTheSLOUntilItsBacklogIsGone(t *testing.T) {
 	assert.Equal(t, []Firing{{70, at(170)}}, o.Alerts[2].Fired, "four windows have a slow one among ten until 160 s")
 	assert.Empty(t, o.Alerts[3].Fired)
 }
+
+// TestAWindowMayBeginWithAnArrival, of which nothing else is known when it is over, since the run has ended.
+func TestAWindowMayBeginWithAnArrival(t *testing.T) {
+	for _, egress := range []sim.Duration{0, 3 * sim.Millisecond} {
+		m := Recorder{Egress: egress, Windows: NewWindows(WindowArguments{Width: sim.Second, Egress: egress})}
+		for i := range 5 {
+			at := sim.Time(i) * sim.Time(sim.Second)
+			m.Done(&sim.Request{Arrival: at}, at, sim.Unfinished)
+			m.Done(&sim.Request{Arrival: at.Add(sim.Second - 1)}, at, sim.Unfinished)
+		}
+		windows := m.Windows.Results(sim.Time(5 * sim.Second)).Windows
+		require.Len(t, windows, 5)
+		for i, w := range windows {
+			assert.EqualValues(t, 2, w.Arrived, "window %d", i)
+			assert.EqualValues(t, 2*(i+1), w.Waiting, "window %d: none has been answered", i)
+		}
+	}
+}
