@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -62,4 +63,19 @@ func TestDecodesThatRideAlongTakeOfTheBudget(t *testing.T) {
 		p.EnableMixedChunk, p.MaxPrefillTokens = true, budget
 		assert.Equal(t, want, stepsOf(t, p, 100, nil, two...), "%d tokens", budget)
 	}
+}
+
+// TestTheLastOfTwoPromptsIsRetracted: where decodes ride along, prompts that end together are in the batch in the order
+// in which they were admitted. Of two that have emitted as much, in 10 blocks, the second goes.
+func TestTheLastOfTwoPromptsIsRetracted(t *testing.T) {
+	p, model := sglang(), &steps{}
+	p.EnableMixedChunk, p.ClipMaxNewTokens = true, 1
+	pool := testcluster.NewPool(1, routers.LeastLoaded{})
+	pool.Scheduler, pool.Model = p, model
+	pool.KVBlocks, pool.MaxModelLen = 10, 40
+	two := sim.Request{Prompt: 8, Output: 8, Arrival: testcluster.At(1)}
+	c, log := testcluster.New(nil, []sim.Request{{Prompt: 4, Output: 20}, two, two}, pool)
+	c.Run()
+	assert.Equal(t, []string{"p1:4", "p2:16+d1", "4 × d3", "3 × d2"}, model.all[:4])
+	assert.Equal(t, []int32{2}, log.Gaps)
 }
