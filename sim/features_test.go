@@ -96,6 +96,7 @@ func (sc *scenario) fleetFeatures() (all []string) {
 		add(ok && c.WatermarkBlocks > 0, "loads above a watermark")
 		add(ok && c.Unchunked, "loads beside whole prompts")
 		add(p.recomputes, "last tokens computed again")
+		add(len(p.stages) > 1, "transfers to stages")
 		add(p.offload > 0, "transfers beside host memory")
 		add(!p.uncached && sc.tree != nil, "transfers of what is cached")
 		_, sg := p.policy.(*schedulers.SGLang)
@@ -157,5 +158,5 @@ func TestEachFeatureEqualsTheNaiveTwin(t *testing.T) {
 // TestEachFeatureOfFleetsEqualsTheNaiveTwin, as TestFleetsEqualTheNaiveTwin of many more draws.
 func TestEachFeatureOfFleetsEqualsTheNaiveTwin(t *testing.T) {
 	t.Parallel()
-	eachFeature(t, drawFleetScenario, (*scenario).fleetFeatures, 33)
+	eachFeature(t, drawFleetScenario, (*scenario).fleetFeatures, 34)
 }

@@ -79,7 +79,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 		p.coldStart = sim.Duration(one("cold_start_ms", 1, 500)) * sim.Millisecond
 		p.startsCold = rapid.Bool().Draw(t, "starts cold")
 	}
-	p.drawStages(int32(p.blocks))
+	p.drawStages(int32(p.blocks) + 1) // a third of the pools without ranks
 	p.windowCache(len(sc.requests) + int(p.blockSize))
 	drawSpeculation(t, &p)
 	if p.speculation != nil && sc.speculation != nil {

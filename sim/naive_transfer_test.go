@@ -189,6 +189,7 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	m.found = int32(len(f.hits)) * n.blockSize
 	m.pages, m.blocks = slices.Clone(f.hits), need
 	in.free -= need - int64(len(f.hits))
+	n.peak = max(n.peak, n.blocks-in.free) // it may leave before a step of it begins
 	if in.pool != nil {
 		for range need - int64(len(f.hits)) {
 			m.pages = append(m.pages, in.pool.allocate())
