@@ -272,10 +272,13 @@ func asKey(key string) string {
 	if at := loadTesterKey(key); at != "" {
 		return fmt.Sprintf("--set %s=… says it; ", at)
 	}
-	if at := strict.Places(scenario, key); len(at) > 0 {
-		return fmt.Sprintf("--set %s=… says it; ", strings.Join(at, "=… or "))
+	at := slices.DeleteFunc(strict.Places(scenario, key), func(path string) bool {
+		return !strings.HasPrefix(path, "workload.") // elsewhere a word of a flag means something else
+	})
+	if len(at) == 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("--set %s=… says it; ", strings.Join(at, "=… or "))
 }
 
 // loadTesterKey returns the key for what load testers, such as vLLM's benchmark, have flags for; empty: there is none.
