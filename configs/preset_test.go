@@ -28,7 +28,7 @@ func TestAPresetIsWhatItsBlockSays(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "on-off", s.Workload.Arrivals.Process)
 	assert.InDelta(t, 1154.7, s.Workload.PromptTokens.Mean, 0)
-	assert.Len(t, s.Workload.PromptTokens.Quantiles, 11)
+	assert.Len(t, s.Workload.PromptTokens.Quantiles, 20)
 	assert.Equal(t, int64(20000), s.Workload.Requests)
 }
 

@@ -60,15 +60,20 @@ func likeness(is, like string, a, b *Summary) [][]string {
 		{"prompt", func(s *Summary) *Lengths { return &s.Prompt }},
 		{"output", func(s *Summary) *Lengths { return &s.Output }},
 	} {
-		known := func(s *Summary, said string) string {
+		tokens := func(n int32) string {
+			if n == 0 {
+				return text.Dash
+			}
+			return text.Count(n)
+		}
+		add(of.name+" mean", func(s *Summary) string {
 			if of.of(s).Mean == 0 {
 				return text.Dash
 			}
-			return said
-		}
-		add(of.name+" mean", func(s *Summary) string { return known(s, text.Significant(of.of(s).Mean)) })
-		add(of.name+" p50", func(s *Summary) string { return known(s, text.Count(of.of(s).P50)) })
-		add(of.name+" p99", func(s *Summary) string { return known(s, text.Count(of.of(s).P99)) })
+			return text.Significant(of.of(s).Mean)
+		})
+		add(of.name+" p50", func(s *Summary) string { return tokens(of.of(s).P50) })
+		add(of.name+" p99", func(s *Summary) string { return tokens(of.of(s).P99) })
 	}
 	add("log correlation", func(s *Summary) string { return signed(s.Correlation) })
 	add("shared, %", func(s *Summary) string { return text.Significant(100 * float64(s.SharedShare)) })

@@ -92,12 +92,14 @@ func lengthCandidates(t *tally) []LengthLaw {
 	return append(laws, LengthLaw{Lengths: t.points(steps)})
 }
 
-// points returns the law through points of the distribution.
+// points returns the law through points of the distribution, with the stream's mean. Straight lines between few points
+// of a long tail would have more tokens than the tail has, so that there are more points in it.
 func (t *tally) points(steps []step) lengths.Spec {
-	spec := lengths.Spec{Distribution: "empirical",
+	spec := lengths.Spec{Distribution: "empirical", Mean: round(t.mean()),
 		Quantiles: []lengths.Quantile{{P: 0, Tokens: float64(steps[0].tokens)}}}
 	for _, p := range []float64{0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7,
-		0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.999} {
+		0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.9925, 0.995, 0.9975, 0.9985, 0.999,
+		0.9995, 0.9999} {
 		if p*float64(t.n) >= 1 && (1-p)*float64(t.n) >= 1 {
 			spec.Quantiles = append(spec.Quantiles, lengths.Quantile{P: p, Tokens: float64(quantile(steps, p, t.n))})
 		}

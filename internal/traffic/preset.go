@@ -23,17 +23,18 @@ const presetDir = "workloads"
 // Preset is a workload that is built in, with the statistics that were published of traffic like it.
 type Preset struct {
 	Name      string     `yaml:"name"`
-	Published *Published `yaml:"published"` // nil: nobody has published any
-	Block     string     `yaml:"block"`     // of a scenario, as YAML
+	Published *Published `yaml:"published"`
+	Block     string     `yaml:"block"` // of a scenario, as YAML
 
 	Head  string   `yaml:"-"` // the comments that it opens with: what it is, and where its numbers are from
 	Drawn *Summary `yaml:"-"` // of requests that it sends
+	waits bool     // for answers, so that a simulation has drawn it
 }
 
-// Published is what was published of a trace.
+// Published is what was published of a trace. What is 0 was not.
 type Published struct {
 	Requests   int64            `yaml:"requests"`
-	Rate       float64          `yaml:"rate"` // requests/s; 0: the trace has no arrivals
+	Rate       float64          `yaml:"rate"` // requests/s; 0: it has no arrivals, or they follow from the deployment
 	GapCV      float64          `yaml:"gap_cv"`
 	PeakIn1S   int64            `yaml:"busiest_second"` // requests
 	Dispersion []float64        `yaml:"dispersion"`     // in windows of 1, 10 and 60 s
@@ -77,8 +78,8 @@ func (p *Preset) About() string {
 	return line
 }
 
-// presetOn is the deployment on which a preset that waits for answers is simulated.
-const presetOn = "model: llama-3.1-8b\npools: [{gpu: h100-sxm, replicas: 4}]\n"
+// presetOn is the deployment on which a preset that waits for answers is simulated: it has the contexts of agents.
+const presetOn = "model: deepseek-v4-flash\npools: [{gpu: b200-sxm, tensor_parallel: 4, replicas: 2}]\n"
 
 // Draw has the preset send its requests and describes them. Those that wait for answers are simulated.
 func (p *Preset) Draw(ctx context.Context, seed uint64) error {
@@ -93,6 +94,7 @@ func (p *Preset) Draw(ctx context.Context, seed uint64) error {
 	defer b.Close()
 	r := NewRecord(true, b.Config.Contents)
 	f, waits := b.Config.Source.(sim.Follower)
+	p.waits = waits
 	if !waits {
 		r.Read(b.Config.Source, 0)
 		p.Drawn = r.Summary(p.Name)
@@ -129,9 +131,9 @@ func (n recorded) Next(r *sim.Request) bool {
 func (p *Preset) Text() string {
 	page := text.NewPage(false)
 	page.Table(p.likeness())
-	if p.Published == nil {
+	if p.waits {
 		page.Blank()
-		page.Line("Drawn: its requests on four H100s under Llama 3.1 8B, whose answers its turns wait for.")
+		page.Line("Drawn: its requests on eight B200s under DeepSeek V4 Flash, whose answers its turns wait for.")
 	}
 	var out strings.Builder
 	out.WriteString(p.Head + "#\n")
@@ -154,9 +156,6 @@ func (p *Preset) published() *Summary {
 		s.Dispersion = append(s.Dispersion, Dispersion{WindowS: w, Index: unknown})
 	}
 	of := p.Published
-	if of == nil {
-		return s
-	}
 	s.Requests = of.Requests
 	if of.Rate > 0 {
 		s.RatePerS, s.GapCV, s.PeakIn1S = stats.Number(of.Rate), stats.Number(of.GapCV), stats.Number(of.PeakIn1S)
