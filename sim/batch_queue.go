@@ -172,7 +172,7 @@ func (w *Work) AdmitNext(r *Request, computes, takes int32) int64 {
 	}
 	r.blocks, r.ahead = int32(in.cache.Blocks(tokens+takes)), 1+m.Cached
 	in.cache.Allocate(int64(r.blocks - m.Cached))
-	in.cache.Publish(r.slot, r.prompt(), tokens+computes)
+	in.name(r, tokens+computes)
 	in.transfers.ahead = append(in.transfers.ahead, r.slot)
 	later := in.cache.Passing(tokens, tokens+takes)
 	w.SetAside(later)

@@ -72,7 +72,7 @@ func (w *Work) Take(r *Request, n int32) bool {
 		r.blocks += int32(w.demand) - (passing - r.passing)
 		r.passing = passing
 		w.allocate()
-		in.cache.Publish(r.slot, r.prompt(), r.Computed+n)
+		in.name(r, r.Computed+n)
 		return true
 	}
 	if in.drafting.speculation != nil {

@@ -190,7 +190,7 @@ func (w *Work) Join(r *Request, filler, room int32) int32 {
 func (w *Work) Unload(r *Request) {
 	in := w.in
 	in.unload(r.slot)
-	in.cache.Publish(r.slot, r.prompt(), r.Computed)
+	in.name(r, r.Computed)
 	r.Preemptions++
 	if r.delay != Restarted {
 		r.delay = Preempted
@@ -329,7 +329,7 @@ func (in *Instance) LoadedNext(i int) *Request {
 // whether r can join makes no difference.
 func (w *Work) Find(r *Request) {
 	if !r.named {
-		w.in.cache.Publish(r.slot, r.prompt(), r.Computed)
+		w.in.name(r, r.Computed)
 		r.named = true
 	}
 }

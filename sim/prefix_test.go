@@ -174,6 +174,24 @@ func TestASharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
+// TestABlockIsNamedWithTheTokenAfterIt: the client of request 0 leaves during the step that reads its prompt, which fills
+// three blocks. Its output would be read again, but no token of that is known, so the third block has no name and is the
+// first that request 1 takes, then the one that nobody had, and one of the two others.
+func TestABlockIsNamedWithTheTokenAfterIt(t *testing.T) {
+	tree := new(sim.Contents)
+	prompt := tree.Add(0, 48)
+	sc := scenario{size: 1, blocks: 4, blockSize: 16, maxLen: 64, tree: tree, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+	sc.speculation = &sim.Speculation{Tokens: 1, Acceptance: random{rates: []float64{0}}}
+	sc.requests = []sim.Request{
+		{Prompt: 48, Output: 2, Content: prompt, OutputContent: tree.Add(prompt, 2), Deadline: sim.Time(sim.Millisecond)},
+		{ID: 1, Prompt: 40, Output: 1, Arrival: sim.Time(10 * sim.Second)}}
+	require.True(t, sc.unnamedFirst())
+	require.Equal(t, sim.Drafter{Ahead: 1}, sc.drafter())
+	_, cl := play(t, sc, "cancelled")
+	require.Equal(t, int64(1), cl.PoolTotals(0).Evictions)
+}
+
 // TestADrafterLacksTheEndOfACachedPrompt: of two cached blocks of 16 tokens, one that drops the last finds one, and one
 // that wants the next token finds the second only where the prompts have that in common too.
 func TestADrafterLacksTheEndOfACachedPrompt(t *testing.T) {

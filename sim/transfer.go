@@ -283,7 +283,7 @@ func (in *Instance) resume(slot int32, now Time) {
 	if recompute {
 		r.Computed--
 	}
-	in.cache.Publish(slot, r.prompt(), r.Computed)
+	in.name(r, r.Computed)
 	if recompute {
 		r.state = prefilling
 		in.batch.prefill = append(in.batch.prefill, slot)

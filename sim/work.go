@@ -135,10 +135,16 @@ func (w *Work) settle() {
 	prefill := in.batch.prefill
 	for _, slot := range prefill[w.settled:] {
 		r := &in.requests.at[slot]
-		in.cache.Publish(slot, r.prompt(), r.Computed+r.chunk)
+		in.name(r, r.Computed+r.chunk)
 	}
 	w.allocated = w.allocated || w.settled < len(prefill)
 	w.settled = len(prefill)
+}
+
+// name lets others reuse the blocks that n tokens of r fill. The engine knows no token after those of its prompt and
+// those emitted, so it cannot name a block together with one.
+func (in *Instance) name(r *Request, n int32) {
+	in.cache.Publish(r.slot, r.prompt(), min(n, r.Prompt+r.Emitted-in.pool.Drafter.Ahead))
 }
 
 // PauseDecodes makes it a prefill-only step: decodes get no token and need no block. It comes before any admission, and
