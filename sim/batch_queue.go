@@ -233,7 +233,7 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 // knows too, if a block is found only with that.
 func (in *Instance) withNext(r *Request, n int32) int32 {
 	known := r.Prompt + r.Emitted
-	if in.Decodes(r) {
+	if in.decodesOrEnded(r) {
 		_, emitted := in.batch.progress(r)
 		known = r.Prompt + emitted
 	}

@@ -174,9 +174,9 @@ func TestASharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
-// TestABlockIsNamedWithTheTokenAfterIt: the client of request 0 leaves during the step that reads its prompt, which fills
-// three blocks. Its output would be read again, but no token of that is known, so the third block has no name and is the
-// first that request 1 takes, then the one that nobody had, and one of the two others.
+// TestABlockIsNamedWithTheTokenAfterIt: the client of request 0 leaves during the step that reads its prompt, which
+// fills three blocks. Its output would be read again, but no token of that is known, so the third block has no name and
+// is the first that request 1 takes, then the one that was never taken, and one of the two others.
 func TestABlockIsNamedWithTheTokenAfterIt(t *testing.T) {
 	tree := new(sim.Contents)
 	prompt := tree.Add(0, 48)
@@ -328,4 +328,22 @@ func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
 	require.Positive(t, cl.PoolTotals(0).Preemptions)
 	t.Logf("%d of %d prompt tokens cached, %d blocks of prompts evicted, %d preemptions",
 		cl.Totals().CachedTokens, cl.Totals().PromptTokens, cl.PoolTotals(0).Evictions, cl.PoolTotals(0).Preemptions)
+}
+
+// TestWhatEndedUnseenLeavesItsOutput: both requests have filled their five blocks, which is all there are. Request 1 is
+// preempted for request 0 although it has just ended, which its engine does not know yet. All that it had emitted by
+// the step before can be found, and request 2 reads it again.
+func TestWhatEndedUnseenLeavesItsOutput(t *testing.T) {
+	tree := new(sim.Contents)
+	prompt := tree.Add(0, 4)
+	turn := tree.Add(prompt, 17)
+	sc := scenario{size: 1, blocks: 10, blockSize: 4, maxLen: 40, tree: tree, ahead: true, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+	sc.requests = []sim.Request{{Prompt: 4, Output: 18, Traced: true},
+		{ID: 1, Prompt: 4, Output: 17, MaxOutput: 30, Content: prompt, OutputContent: turn, Traced: true},
+		{ID: 2, Prompt: 30, Output: 1, Content: turn, Arrival: sim.Time(100 * sim.Second), Traced: true}}
+	require.True(t, sc.queues())
+	require.Equal(t, 1, runNaive(sc).cover["victims that had ended"])
+	j, _ := play(t, sc, "ended")
+	require.Equal(t, int32(16), j.cached[2])
 }
