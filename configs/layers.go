@@ -139,6 +139,9 @@ func (l *layers) environment(env []string) error {
 		}
 		at, ok := variables[name]
 		if !ok {
+			if within := variablesOf(variables, strings.ToLower(name[len(prefix):])); within != "" {
+				return strict.Errorf(entry, "no such key; expected it as %s", within)
+			}
 			return strict.Errorf(entry, "%s", "no such key; "+
 				firstOf(strict.DidYouMean("keys", name, names), "valid keys: DECODESIM_SEED and so on"))
 		}
@@ -167,6 +170,27 @@ func (l *layers) addShorthand(path, key string, add func(path, key string)) {
 
 // variable is what a variable of the environment sets: the value at a path, whose last key is called so.
 type variable struct{ path, key string }
+
+// variablesOf lists the variables of the keys of that name which are least deep in the scenario; empty: there are none,
+// or too many to go through.
+func variablesOf(all map[string]variable, key string) string {
+	const few = 4
+	least, names := 0, []string{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		depth := strings.Count(all[name].path, ".")
+		switch {
+		case all[name].key != key || len(names) > 0 && depth > least:
+			continue
+		case len(names) == 0 || depth < least:
+			least, names = depth, names[:0]
+		}
+		names = append(names, name)
+	}
+	if len(names) > few {
+		return ""
+	}
+	return strings.Join(names, " or ")
+}
 
 // variable returns the name of the variable for a path: POOLS_SERVE_REPLICAS for pools[0].replicas.
 func (l *layers) variable(path string) string {

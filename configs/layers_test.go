@@ -159,6 +159,9 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{env("DECODESIM_SEDE=1"), `DECODESIM_SEDE=1: no such key; did you mean "DECODESIM_SEED"?`},
 		{env("DECODESIM_POOLS_SERV_REPLICAS=1"),
 			`DECODESIM_POOLS_SERV_REPLICAS=1: no such key; did you mean "DECODESIM_POOLS_SERVE_REPLICAS"?`},
+		{env("DECODESIM_RATE=5"), `DECODESIM_RATE=5: no such key; expected it as ` +
+			`DECODESIM_SPECULATION_ACCEPTANCE_RATE or DECODESIM_WORKLOAD_ARRIVALS_RATE or DECODESIM_WORKLOAD_TRACE_RATE`},
+		{env("DECODESIM_REQUESTS=5"), `DECODESIM_REQUESTS=5: no such key; expected it as DECODESIM_WORKLOAD_REQUESTS`},
 		{env("DECODESIM_X=1"), `DECODESIM_X=1: no such key; valid keys: DECODESIM_SEED and so on`},
 		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; did you mean "h100"?`},
 	} {

@@ -41,6 +41,7 @@ func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
 		"merge x":                     `unknown command "merge"; did you mean "sweep merge"?`,
 		"help ran":                    `unknown command "ran"; did you mean "run"?`,
 		"help sweep x":                `unknown command "x"; valid names: merge`,
+		"workload preset chat rag":    `preset: "rag" is one argument too many; expected at most one preset`,
 		"version x":                   `version: "x" is one argument too many; expected none`,
 	} {
 		status, _, errOut := try(strings.Fields(line)...)

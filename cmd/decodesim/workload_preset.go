@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,12 @@ of the trace that was published: rate, burstiness, lengths and what prompts shar
 		Example: "  decodesim workload preset\n" +
 			"  (decodesim workload preset chat; echo 'model: llama-3.1-8b'; echo 'pools: [{gpu: h100-sxm}]') | " +
 			"decodesim run -",
-		Args:      cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("preset: %q is one argument too many; expected at most one preset", args[1])
+			}
+			return nil
+		},
 		ValidArgs: traffic.PresetNames(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
