@@ -25,18 +25,9 @@
     p.curves ||= [];
     caption.append(p.title);
     if (p.note) caption.append(make("small", {}, p.note));
-    describe(mount.parentElement, p);
+    mount.parentElement.setAttribute("role", "img");
+    mount.parentElement.setAttribute("aria-label", window.plotWords(p));
     drawn.set(id, { p, width: mount.clientWidth, chart: p.curves.length ? window.drawPlot(p, mount, !!p.x.log, !!p.y.log) : null });
-  }
-  // A picture says nothing to who does not see it: its name and its curves' ends do.
-  function describe(figure, p) {
-    const ends = p.curves.map((c) => {
-      const at = (i) => window.axisText(p.x, c.x[i]) + ", " + window.axisText(p.y, c.y[i]);
-      const marked = c.mark ? ", marked at " + at(c.mark - 1) : "";
-      return c.x.length ? c.name + " from " + at(0) + " to " + at(c.x.length - 1) + marked : c.name + ": nothing";
-    });
-    figure.setAttribute("role", "img");
-    figure.setAttribute("aria-label", [p.title, p.note, ...ends].filter(Boolean).join("; ") + ".");
   }
   const redraw = () => [...drawn].forEach(([id, d]) => plot(id, d.p));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

@@ -73,3 +73,24 @@ func TestAPageIsReadInTheDarkAndOnPaper(t *testing.T) {
 		e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className)`))
 	assert.Empty(t, b.Errors)
 }
+
+// TestAScreenReaderHearsWhatAPageShows: each picture by what it is of and where its curves begin and end, each bar by
+// its parts, and each switch by its plot.
+func TestAScreenReaderHearsWhatAPageShows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	require.NoError(t, os.WriteFile(path, written(t, everything("some words")), 0o600))
+	b := pagetest.Drive(t, "file://"+path, 1000, 1000)
+	b.Wait(`document.querySelectorAll(".uplot canvas").length >= 3`)
+	heard := map[string][]string{}
+	for _, s := range b.Heard() {
+		heard[s.Role] = append(heard[s.Role], s.Name)
+	}
+	const seconds = "some words; some words; some words from 1.00 ms, 0.100 % to 40.0 ms, 4.00 %; " +
+		"some words from 1.00 ms, 3.00 % to 30.5 ms, 1.00 %, marked at 30.5 ms, 1.00 %."
+	assert.Contains(t, heard["image"], seconds)
+	assert.Contains(t, heard["image"], "some words; ", "a bar, one part of which has no words")
+	assert.Contains(t, heard["image"], "some words.", "a plot of nothing")
+	assert.NotContains(t, heard["image"], "")
+	assert.Contains(t, heard["button"], "x: log, some words")
+	assert.Contains(t, heard["button"], "y: log, some words")
+}

@@ -186,12 +186,25 @@
   }
 
   window.drawPlot = draw; // for pages whose plots come later
-  window.axisText = (axis, x) => format(axis)(x);
+  // A picture says nothing to who does not see it: its name and its curves' ends do.
+  function words(p) {
+    const ends = p.curves.map((c) => {
+      const at = (i) => format(p.x)(c.x[i]) + ", " + format(p.y)(c.y[i]);
+      const known = c.x.map((_, i) => i).filter((i) => c.x[i] != null && c.y[i] != null);
+      const marked = c.mark ? ", marked at " + at(c.mark - 1) : "";
+      if (!known.length) return c.name + ": nothing";
+      return (c.name + " from ").trimStart() + at(known[0]) + " to " + at(known[known.length - 1]) + marked;
+    });
+    return [p.title, p.note, ...ends].filter(Boolean).join("; ") + ".";
+  }
+  window.plotWords = words;
 
   // A plot in its place, with switches for axes that begin as log axes.
   const drawn = plots.map((plot, i) => {
     const mount = document.querySelector('[data-plot="' + i + '"]');
     let logX = !!plot.x.log, logY = !!plot.y.log, chart = null;
+    mount.setAttribute("role", "img");
+    mount.setAttribute("aria-label", words(plot));
     const redraw = () => {
       if (chart) chart.destroy();
       chart = draw(plot, mount, logX, logY);
@@ -199,7 +212,10 @@
     const switches = document.createElement("div");
     switches.className = "switch";
     for (const on of ["x", "y"].filter((on) => plot[on].log)) {
-      const button = document.createElement("button"), say = (log) => { button.textContent = on + ": " + (log ? "log" : "linear"); };
+      const button = document.createElement("button"), say = (log) => {
+        button.textContent = on + ": " + (log ? "log" : "linear");
+        button.setAttribute("aria-label", button.textContent + ", " + plot.title);
+      };
       button.type = "button";
       say(true);
       button.addEventListener("click", () => {

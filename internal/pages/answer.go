@@ -80,10 +80,10 @@ func (r *Run) answer() (answer string, mood page.Mood) {
 	}
 	felt += "."
 	if r.limits() == "" {
-		return fmt.Sprintf("%s It emits %s output tokens/s on %s GPUs.", felt,
+		return fmt.Sprintf("%s It emits %s output tokens/s on %s.", felt,
 			text.Significant(s.Throughput.OutputTokensPerS), gpus(s.Pools)), page.Plain
 	}
-	broken := slices.IndexFunc(s.Rules, func(v metrics.Verdict) bool { return !v.Met })
+	broken := slices.IndexFunc(s.Rules, func(v metrics.Verdict) bool { return v.Broken() })
 	switch {
 	case broken >= 0:
 		v := &s.Rules[broken]
@@ -104,7 +104,7 @@ func gpus(pools []metrics.PoolResult) string {
 	for i := range pools {
 		n += pools[i].GPUs
 	}
-	return text.Count(n)
+	return text.Counted(n, "GPU")
 }
 
 // facts are the numbers that a decision goes by.
