@@ -43,6 +43,10 @@ type recorderTwin struct {
 	ttft, queue, ttfo, tpot, e2e, waited                          Hist
 	recorded, attained, unserved, unanswered, hidden, keep, first int64
 	lastToken                                                     sim.Time
+
+	// of the warm-up, too
+	allTTFT, allTPOT, allE2E Hist
+	goodInAll                int64
 }
 
 // ended counts a request that has ended.
@@ -54,8 +58,18 @@ func (w *recorderTwin) ended(q *sim.Request, at sim.Time, o sim.Outcome) {
 			w.first++
 		}
 	}
+	if q.Emitted > 0 {
+		w.allTTFT.One(toFirst)
+	}
 	if o == sim.Completed {
 		w.lastToken = max(w.lastToken, at.Add(w.Egress))
+		w.allE2E.One(at.Sub(q.Arrival) + w.Egress)
+		if q.Emitted > 1 {
+			w.allTPOT.One(at.Sub(q.First) / sim.Duration(q.Emitted-1))
+		}
+		if w.good(q, at) {
+			w.goodInAll++
+		}
 	}
 	if q.Arrival < w.Warmup {
 		return
@@ -76,10 +90,7 @@ func (w *recorderTwin) ended(q *sim.Request, at sim.Time, o sim.Outcome) {
 	switch o {
 	case sim.Unfinished:
 	case sim.Completed:
-		if q.Reasoning == q.Output {
-			toOutput = sim.Duration(sim.Forever)
-		}
-		w.completed(q, at, toFirst, toOutput, queued)
+		w.completed(q, at)
 	default:
 		w.unserved++
 		if q.Emitted == 0 {
@@ -91,8 +102,7 @@ func (w *recorderTwin) ended(q *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 }
 
-func (w *recorderTwin) completed(q *sim.Request, at sim.Time, toFirst, toOutput, queued sim.Duration) {
-	within := func(d, limit sim.Duration) bool { return limit == 0 || d <= limit }
+func (w *recorderTwin) completed(q *sim.Request, at sim.Time) {
 	w.recorded++
 	toLast, each := at.Sub(q.Arrival)+w.Egress, sim.Duration(0)
 	if q.Emitted > 1 {
@@ -100,12 +110,68 @@ func (w *recorderTwin) completed(q *sim.Request, at sim.Time, toFirst, toOutput,
 		w.tpot.One(each)
 	}
 	w.e2e.One(toLast)
-	if within(toFirst, w.SLO.TTFT) && within(each, w.SLO.TPOT) && within(toLast, w.SLO.E2E) &&
-		within(toOutput, w.SLO.TTFO) && within(queued, w.SLO.Queue) {
+	if w.good(q, at) {
 		w.attained++
 	}
 	if toLast <= 9 && each <= 3 {
 		w.keep++
+	}
+}
+
+// good reports whether a request that has completed meets the SLO.
+func (w *recorderTwin) good(q *sim.Request, at sim.Time) bool {
+	within := func(d, limit sim.Duration) bool { return limit == 0 || d <= limit }
+	toFirst, each := q.First.Sub(q.Arrival)+w.Egress, sim.Duration(0)
+	toOutput := toFirst
+	switch {
+	case q.Reasoning == q.Output:
+		toOutput = sim.Duration(sim.Forever)
+	case q.Reasoning > 0:
+		toOutput = q.Visible.Sub(q.Arrival) + w.Egress
+	}
+	if q.Emitted > 1 {
+		each = at.Sub(q.First) / sim.Duration(q.Emitted-1)
+	}
+	return within(toFirst, w.SLO.TTFT) && within(each, w.SLO.TPOT) && within(at.Sub(q.Arrival)+w.Egress, w.SLO.E2E) &&
+		within(toOutput, w.SLO.TTFO) && within(q.Admitted.Sub(q.Arrival)-w.Ingress, w.SLO.Queue)
+}
+
+// compareSeries compares the series, which has the requests of the warm-up, too, and is the same without one.
+func (w *recorderTwin) compareSeries(t *testing.T, outcomes [sim.NumOutcomes]int64) {
+	var all Slot
+	for _, slot := range w.Series.Slots() {
+		all.add(&slot)
+	}
+	n := int64(0)
+	for _, of := range outcomes {
+		n += of
+	}
+	ended := n - outcomes[sim.Unfinished]
+	require.Equal(t, []int64{n, ended, ended, w.goodInAll},
+		[]int64{int64(all.Arrived), int64(all.Ended), int64(all.Judged), int64(all.Good)})
+	for of, want := range map[Of]*Hist{OfTTFT: &w.allTTFT, OfTPOT: &w.allTPOT, OfE2E: &w.allE2E} {
+		require.EqualValues(t, want.N(), all.Sum[of].N)
+	}
+}
+
+// compareWindows compares the sums over all windows.
+func (w *recorderTwin) compareWindows(t *testing.T, n int) {
+	var of [NumRuleMetrics]Hist
+	var all window
+	for i := range w.Windows.list {
+		x := &w.Windows.list[i]
+		for k := range of {
+			x.of[k].addTo(&of[k])
+		}
+		all.arrived, all.completed = all.arrived+x.arrived, all.completed+x.completed
+		all.unserved, all.unanswered = all.unserved+x.unserved, all.unanswered+x.unanswered
+		all.hidden += x.hidden
+	}
+	require.Equal(t, []int64{int64(n), w.recorded, w.unserved, w.unanswered, w.hidden},
+		[]int64{all.arrived, all.completed, all.unserved, all.unanswered, all.hidden})
+	for m, want := range map[Metric]*Hist{RuleTTFT: &w.ttft, RuleTTFO: &w.ttfo, RuleE2E: &w.e2e, RuleTPOT: &w.tpot,
+		RuleQueue: &w.queue} {
+		require.Equal(t, want.Counts(), of[m].Counts(), "%v", m)
 	}
 }
 
@@ -118,6 +184,8 @@ func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
 		limit := func() sim.Duration { return sim.Duration(r.Int64N(3) * r.Int64N(12)) }
 		m.SLO = Limits{TTFT: limit(), TPOT: limit(), E2E: limit(), Queue: limit(), TTFO: limit()}
 		m.Rules = Rules{{Share: 0.5, Terms: []Term{{Metric: RuleE2E, Limit: 9}, {Metric: RuleTPOT, Limit: 3}}}}
+		m.Series, m.Windows = NewSeries(), NewWindows(WindowArguments{Width: 7, Egress: m.Egress, Rules: Rules{
+			rule(RuleTTFO, 50, 9), rule(RuleE2E, 50, 9), rule(RuleTPOT, 50, 9), rule(RuleQueue, 50, 9)}})
 		rows, n := 0, r.IntN(30)
 		m.Rows = func(*sim.Request, sim.Time, sim.Outcome) { rows++ }
 		w := recorderTwin{Recorder: &m}
@@ -131,6 +199,8 @@ func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
 			m.Done(&q, at, o)
 			w.ended(&q, at, o)
 		}
+		w.compareSeries(t, outcomes)
+		w.compareWindows(t, n)
 		for i, pair := range [][2]*Hist{{&w.ttft, &m.TTFT}, {&w.queue, &m.Queue}, {&w.ttfo, &m.TTFO}, {&w.tpot, &m.TPOT},
 			{&w.e2e, &m.E2E}, {&w.waited, &m.Waited}} {
 			require.Equal(t, pair[0].Counts(), pair[1].Counts(), "distribution %d", i)
@@ -276,4 +346,34 @@ func TestBucketsAreVisitedInOrder(t *testing.T) {
 	assert.Equal(t, []int64{2, 3, 1}, n)
 	assert.InEpsilonSlice(t, []float64{0.001, 2, 5}, at, 1e-3)
 	assert.LessOrEqual(t, at[2], 5.0, "no bucket lies beyond the longest value")
+}
+
+// TestCachedTokensAreThoseOfATier: of 1,000 prompt tokens 500 were cached, of which host memory had 200, and tiers
+// below it 60 and 40 of these.
+func TestCachedTokensAreThoseOfATier(t *testing.T) {
+	pool := &sim.Pool{PoolSpec: sim.PoolSpec{Tiers: []sim.Tier{{Name: "disk"}, {Name: "store"}}}}
+	var r PoolResult
+	r.countTiers(pool, &sim.PoolTotals{Prompted: 1000, Cached: 500, CachedBelow: 200, Recomputed: 10,
+		Tiers: []sim.TierTotals{{Cached: 60, Fetched: 7, Written: 8}, {Cached: 40, Fetched: 9}}})
+	assert.Equal(t, []TierHits{{Tier: "gpu", HitRate: .3}, {Tier: "host", HitRate: .1},
+		{Tier: "disk", HitRate: .06, FetchedTokens: 7, WrittenTokens: 8},
+		{Tier: "store", HitRate: .04, FetchedTokens: 9}}, r.KVTiers)
+	assert.InDelta(t, .01, r.RecomputedShare, 1e-15)
+	r = PoolResult{}
+	r.countTiers(pool, &sim.PoolTotals{Prompted: 1000, Cached: 500})
+	assert.Nil(t, r.KVTiers, "there are none")
+}
+
+// TestAdaptersAreCountedByRequests: three of four had theirs resident, and two waited for 3 s in all.
+func TestAdaptersAreCountedByRequests(t *testing.T) {
+	pool := &sim.Pool{PoolSpec: sim.PoolSpec{Adapters: sim.Adapters{Slots: 2, Copies: make([]sim.Duration, 5)}}}
+	var r PoolResult
+	totals := sim.PoolTotals{BusyS: 8, Adapters: sim.AdapterTotals{Requests: 4, Resident: 3, Copies: 7, Reads: 6,
+		CopyingS: 2, Waited: 2, WaitedS: 3}}
+	r.countAdapters(pool, &totals)
+	assert.Equal(t, &Adapters{N: 5, Slots: 2, Requests: 4, HitRate: .75, Copies: 7, Reads: 6, CopyShare: .25,
+		WaitedShare: .5, WaitMeanS: .75}, r.Adapters)
+	r = PoolResult{}
+	r.countAdapters(new(sim.Pool), &totals)
+	assert.Nil(t, r.Adapters, "there are none")
 }
