@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
@@ -65,6 +66,9 @@ func engineHint(e *catalog.EngineSpec, name string) string {
 	have := poolKeys(e)
 	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[Scenario]()), name); ok {
 		return fmt.Sprintf("expected %s beside pools, for it is the same in all of them", name)
+	}
+	if key := strict.Synonym(name); slices.Contains(have, key) {
+		return fmt.Sprintf("did you mean %q?", key)
 	}
 	if strict.Suggest(name, have) == "" {
 		names := e.Keys()

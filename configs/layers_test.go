@@ -133,6 +133,9 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{set("file=x"), `--set file=x: no key "file"; expected it as workload.trace.file or workload.lengths.file`},
 		{set("pools.serve.kv_cache=fp8"), `--set pools.serve.kv_cache=fp8: no key "kv_cache" in pools[0]; ` +
 			`expected kv_cache beside pools, for it is the same in all of them`},
+		{set("pools.serve.tp=4"), `--set pools.serve.tp=4: no key "tp" in pools[0]; did you mean "tensor_parallel"?`},
+		{set("osl=4"), `--set osl=4: no key "osl"; ` +
+			`expected it as workload.output_tokens or workload.classes[0].output_tokens`},
 		{set("seed.x=1"), `--set seed.x=1: seed is a value; it has no key "x"`},
 		{set("seed"), `--set seed: expected key=value, such as --set workload.arrivals.rate=4`},
 		{set("=1"), `--set =1: expected key=value, such as --set workload.arrivals.rate=4`},

@@ -262,15 +262,15 @@ func flagHint(c *cobra.Command, err error) string {
 
 // asKey says how --set says a key, of a scenario, of a pool or of a part of either.
 func asKey(key string) string {
+	if at := loadTesterKey(key); at != "" {
+		return fmt.Sprintf("--set %s=… says it; ", at)
+	}
 	scenario := reflect.TypeFor[configs.Scenario]()
 	if _, ok := strict.FieldNamed(strict.FieldsOf(scenario), key); ok {
 		return fmt.Sprintf("--set %s=… says it; ", key)
 	}
 	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[configs.Pool]()), key); ok {
 		return fmt.Sprintf("--set pools.serve.%s=… says it of the pool called serve; ", key)
-	}
-	if at := loadTesterKey(key); at != "" {
-		return fmt.Sprintf("--set %s=… says it; ", at)
 	}
 	at := slices.DeleteFunc(strict.Places(scenario, key), func(path string) bool {
 		return !strings.HasPrefix(path, "workload.") // elsewhere a word of a flag means something else
@@ -290,10 +290,10 @@ func loadTesterKey(word string) string {
 		return "workload.requests"
 	case "max_concurrency", "num_concurrent_requests":
 		return "workload.closed_loop.concurrency"
-	case "input_len", "random_input_len", "prompt_tokens":
-		return "workload.prompt_tokens.mean"
-	case "output_len", "random_output_len", "output_tokens":
-		return "workload.output_tokens.mean"
+	case "input", "isl", "input_len", "random_input_len", "input_tokens", "prompt", "prompt_tokens":
+		return "workload.prompt_tokens"
+	case "osl", "output", "output_len", "random_output_len", "output_tokens":
+		return "workload.output_tokens"
 	}
 	return ""
 }

@@ -40,9 +40,15 @@ func DidYouMean(what, got string, have []string) string {
 	return "valid " + what + ": " + Quoted(have)
 }
 
-// KeyHint returns the end of a message about a key that a struct does not have: where inside it the key has its place,
-// or else what DidYouMean says.
+// KeyHint returns the end of a message about a key that a struct does not have: what it goes by here, where inside it
+// the key has its place, or else what DidYouMean says.
 func KeyHint(t reflect.Type, got string) string {
+	if key := Synonym(got); key != "" {
+		if _, ok := FieldNamed(FieldsOf(t), key); ok {
+			return fmt.Sprintf("did you mean %q?", key)
+		}
+		got = key
+	}
 	if at := Places(t, got); len(at) > 0 {
 		return "expected it as " + strings.Join(at, " or ")
 	}
