@@ -150,6 +150,9 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if dir != nil {
 		o.Rows, o.Timeline = run.RowsOf(b.Scenario), true
 	}
+	if dir.Reserves(f.trace) {
+		return fmt.Errorf("--trace %q is a name that --out gives a file of its own; expected another", f.trace)
+	}
 	trace, err := chrometrace.OpenFile(ctx, f.trace, f.window)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
@@ -25,6 +26,7 @@ type Dir struct {
 // build is the state of a directory and of all its folders.
 type build struct {
 	path    string   // where the files are to be
+	names   []string // that the command may give them
 	new     bool     // nothing was there
 	made    []string // parents that Open made, deepest first
 	staging *staging
@@ -35,7 +37,8 @@ type build struct {
 // Open prepares the directory, which need not be there yet. It refuses one that holds results, of which two under one
 // name are worse than none, one that has files of these other names, and one that another command writes to.
 func Open(path string, also ...string) (*Dir, error) {
-	b := &build{path: path}
+	path = where(path)
+	b := &build{path: path, names: namesWith(also)}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && !info.IsDir():
@@ -49,7 +52,7 @@ func Open(path string, also ...string) (*Dir, error) {
 		return nil, fmt.Errorf("output %q: %w", path, err)
 	}
 	for _, step := range []func() error{
-		b.makeParents, b.stage, func() error { return refuseResults(path, also...) }, b.probe,
+		b.makeParents, b.stage, func() error { return refuseResults(path, b.names) }, b.probe,
 	} {
 		if err := step(); err != nil {
 			b.abandon()
@@ -68,7 +71,7 @@ func (d *Dir) Folder(name string) (*Dir, error) {
 	if at, err := os.Stat(there); err == nil && !at.IsDir() {
 		return nil, fmt.Errorf("output %q is a file, want a directory", there)
 	}
-	if err := refuseResults(there); err != nil {
+	if err := refuseResults(there, namesWith(nil)); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(filepath.Join(d.staging.path, name), 0o755); err != nil {
@@ -77,13 +80,44 @@ func (d *Dir) Folder(name string) (*Dir, error) {
 	return &Dir{d.build, name}, nil
 }
 
+// where returns path or, if it leads through a directory that is not there, what it comes to without that: new/../out is
+// out. The other directories may be links, through which the system goes.
+func where(path string) string {
+	above, _ := split(path)
+	if _, err := os.Stat(above); errors.Is(err, fs.ErrNotExist) {
+		return filepath.Clean(path)
+	}
+	return path
+}
+
+// split returns the directory above a path, as the system reads it, and the name there.
+func split(path string) (above, name string) {
+	const separator = string(filepath.Separator)
+	above, name = filepath.Split(strings.TrimRight(path, separator))
+	if above == "" {
+		above = "." + separator
+	}
+	return above, name
+}
+
+// Reserves reports whether the command that a directory is of may write a file of this path there; of a nil directory
+// it writes none.
+func (d *Dir) Reserves(path string) bool {
+	if d == nil || !slices.Contains(d.names, filepath.Base(path)) {
+		return false
+	}
+	at, err := os.Stat(filepath.Dir(path))
+	here, ourErr := os.Stat(d.path)
+	return err == nil && ourErr == nil && os.SameFile(at, here)
+}
+
 // makeParents makes the directory above a new one, and remembers what of it was lacking.
 func (b *build) makeParents() error {
 	if !b.new {
 		return nil
 	}
-	parent := filepath.Dir(filepath.Clean(b.path))
-	for p := parent; ; p = filepath.Dir(p) {
+	parent, _ := split(b.path)
+	for p := filepath.Clean(parent); ; p = filepath.Dir(p) {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -99,8 +133,11 @@ func (b *build) makeParents() error {
 func (b *build) stage() (err error) {
 	at := filepath.Join(b.path, unfinished)
 	if b.new {
-		clean := filepath.Clean(b.path)
-		at = filepath.Join(filepath.Dir(clean), "."+filepath.Base(clean)+unfinished)
+		above, name := split(b.path)
+		if above, err = filepath.EvalSymlinks(above); err != nil {
+			return fmt.Errorf("output %q: %w", b.path, err)
+		}
+		at = filepath.Join(above, "."+name+unfinished)
 	}
 	b.staging, err = claim(at, func() error { return b.takeBack(at) })
 	if err != nil {
@@ -124,11 +161,16 @@ var figures = []string{
 	"workload",
 }
 
-func refuseResults(path string, also ...string) error {
+// namesWith returns all names of files that commands leave, and these.
+func namesWith(also []string) []string {
 	names := slices.Concat(results, also)
 	for _, name := range figures {
 		names = append(names, name+".svg", name+".png")
 	}
+	return names
+}
+
+func refuseResults(path string, names []string) error {
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
 			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", path, name)

@@ -100,6 +100,42 @@ func TestADirectoryWithResultsIsRefused(t *testing.T) {
 	assert.Equal(t, []string{"link", "notes.txt"}, names(t, path))
 }
 
+// TestAPathThroughADirectoryThatIsNotThere comes to what it names without that; one through a link goes where that does.
+func TestAPathThroughADirectoryThatIsNotThere(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "far", "below"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join("far", "below"), filepath.Join(root, "link")))
+	for path, want := range map[string]string{
+		root + "/new/../out": root + "/out", root + "/new/./../other/": root + "/other", root + "/link/../here": root + "/far/here",
+	} {
+		d, err := Open(path)
+		require.NoError(t, err, path)
+		require.NoError(t, d.WriteBytes("summary.json", []byte("{}")))
+		require.NoError(t, d.Keep(), path)
+		assert.FileExists(t, filepath.Join(want, "summary.json"))
+	}
+	assert.Equal(t, []string{"far", "link", "other", "out"}, names(t, root))
+	_, err := Open(root + "/new/..")
+	require.NoError(t, err, "the directory itself, which holds no results")
+}
+
+// TestADirectoryReservesTheNamesOfItsFiles: another file of the command may not have one of them.
+func TestADirectoryReservesTheNamesOfItsFiles(t *testing.T) {
+	path := t.TempDir()
+	d, err := Open(path, "study.yaml")
+	require.NoError(t, err)
+	defer d.Abandon()
+	require.NoError(t, os.Symlink(path, filepath.Join(path, "self")))
+	for _, name := range []string{"summary.json", "itl_cdf.svg", "study.yaml", "self/summary.json"} {
+		assert.True(t, d.Reserves(filepath.Join(path, name)), name)
+	}
+	for _, other := range []string{filepath.Join(path, "trace.json"), "summary.json", filepath.Join(path, "no", "summary.json")} {
+		assert.False(t, d.Reserves(other), other)
+	}
+	d = nil
+	assert.False(t, d.Reserves("summary.json"))
+}
+
 func TestAFileThatAppearsDuringTheRunStays(t *testing.T) {
 	path := t.TempDir()
 	d, err := Open(path)

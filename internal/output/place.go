@@ -28,7 +28,8 @@ func (b *build) putDirectory() error {
 		return fmt.Errorf("it appeared during the run, or cannot be made: %w", err)
 	}
 	_ = b.staging.lock.Close()
-	return syncDir(filepath.Dir(filepath.Clean(b.path)))
+	above, _ := split(b.path)
+	return syncDir(above)
 }
 
 // putFiles gives each file a second name, where there is none of that name; then the first names go. Until they are
