@@ -80,8 +80,8 @@ func (d *Dir) Folder(name string) (*Dir, error) {
 	return &Dir{d.build, name}, nil
 }
 
-// where returns path or, if it leads through a directory that is not there, what it comes to without that: new/../out is
-// out. The other directories may be links, through which the system goes.
+// where returns path or, if it leads through a directory that is not there, what it comes to without that: new/../out
+// is out. The other directories may be links, through which the system goes.
 func where(path string) string {
 	above, _ := split(path)
 	if _, err := os.Stat(above); errors.Is(err, fs.ErrNotExist) {
@@ -134,10 +134,11 @@ func (b *build) stage() (err error) {
 	at := filepath.Join(b.path, unfinished)
 	if b.new {
 		above, name := split(b.path)
-		if above, err = filepath.EvalSymlinks(above); err != nil {
+		real, err := filepath.EvalSymlinks(above)
+		if err != nil {
 			return fmt.Errorf("output %q: %w", b.path, err)
 		}
-		at = filepath.Join(above, "."+name+unfinished)
+		at = filepath.Join(real, "."+name+unfinished)
 	}
 	b.staging, err = claim(at, func() error { return b.takeBack(at) })
 	if err != nil {

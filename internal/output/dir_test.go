@@ -100,13 +100,15 @@ func TestADirectoryWithResultsIsRefused(t *testing.T) {
 	assert.Equal(t, []string{"link", "notes.txt"}, names(t, path))
 }
 
-// TestAPathThroughADirectoryThatIsNotThere comes to what it names without that; one through a link goes where that does.
+// TestAPathThroughADirectoryThatIsNotThere comes to what it names without that; one through a link goes where that
+// does.
 func TestAPathThroughADirectoryThatIsNotThere(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "far", "below"), 0o755))
 	require.NoError(t, os.Symlink(filepath.Join("far", "below"), filepath.Join(root, "link")))
 	for path, want := range map[string]string{
-		root + "/new/../out": root + "/out", root + "/new/./../other/": root + "/other", root + "/link/../here": root + "/far/here",
+		root + "/new/../out": root + "/out", root + "/new/./../other/": root + "/other",
+		root + "/link/../here": root + "/far/here",
 	} {
 		d, err := Open(path)
 		require.NoError(t, err, path)
@@ -129,7 +131,8 @@ func TestADirectoryReservesTheNamesOfItsFiles(t *testing.T) {
 	for _, name := range []string{"summary.json", "itl_cdf.svg", "study.yaml", "self/summary.json"} {
 		assert.True(t, d.Reserves(filepath.Join(path, name)), name)
 	}
-	for _, other := range []string{filepath.Join(path, "trace.json"), "summary.json", filepath.Join(path, "no", "summary.json")} {
+	for _, other := range []string{filepath.Join(path, "trace.json"), "summary.json",
+		filepath.Join(path, "no", "summary.json")} {
 		assert.False(t, d.Reserves(other), other)
 	}
 	d = nil
