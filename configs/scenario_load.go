@@ -141,11 +141,17 @@ func notFound(kind, name string, names []string) error {
 
 // hasKey reports whether a file of YAML has one of some keys at its top.
 func hasKey(data []byte, names ...string) bool {
-	var keys map[string]yaml.Node
-	if yaml.Unmarshal(data, &keys) != nil {
+	var document yaml.Node // in a map the library would compare each key with all others
+	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 ||
+		document.Content[0].Kind != yaml.MappingNode {
 		return false // which a strict reader says better
 	}
-	return slices.ContainsFunc(names, func(name string) bool { _, has := keys[name]; return has })
+	for i, node := range document.Content[0].Content {
+		if i%2 == 0 && slices.Contains(names, node.Value) {
+			return true
+		}
+	}
+	return false
 }
 
 // layers decodes the file strictly and puts it at the bottom of the layers.

@@ -1,11 +1,13 @@
 package configs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/stretchr/testify/assert"
@@ -208,6 +210,22 @@ func TestStudiesAndScenariosAreNotConfused(t *testing.T) {
 		_, err := LoadStudy(name, nil)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// TestManyKeysAreRefusedInTheTimeOfTheirNumber: each was compared with all others, for minutes.
+func TestManyKeysAreRefusedInTheTimeOfTheirNumber(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var text strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&text, "k%d:\n", i)
+	}
+	require.NoError(t, os.WriteFile("keys.yaml", []byte(text.String()), 0o600))
+	began := time.Now()
+	_, err := Load("keys.yaml", Options{})
+	require.ErrorContains(t, err, "keys.yaml:1:1: k0: unknown key")
+	_, err = LoadStudy("keys.yaml", nil)
+	require.ErrorContains(t, err, "keys.yaml:1:1: k0: unknown key")
+	assert.Less(t, time.Since(began), 30*time.Second)
 }
 
 // TestRequestsOfWhichOnlyLengthsAreSaidComeByPoisson, at the asked rate, and a study says so; whatever else says when

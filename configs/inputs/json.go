@@ -15,8 +15,11 @@ func DuplicateKey(data []byte) error { return duplicate(data, &keyScanner{}) }
 // that differ only in capitals are one. What is within a field is left to whatever reads that.
 func DuplicateField(data []byte) error { return duplicate(data, &keyScanner{fields: true}) }
 
+// depthMax is how deep values may be within each other: encoding/json refuses more.
+const depthMax = 10_000
+
 func duplicate(data []byte, s *keyScanner) error {
-	for i := 0; i < len(data); i++ {
+	for i := 0; i < len(data) && s.depth <= depthMax; i++ {
 		switch data[i] {
 		case '{':
 			s.open(true)

@@ -1,6 +1,10 @@
 package inputs
 
 import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,6 +27,20 @@ func TestAKeyThatStandsTwiceIsRefused(t *testing.T) {
 	} {
 		assert.NoError(t, DuplicateKey([]byte(text)), text)
 	}
+}
+
+// TestNoKeysAreSoughtDeeperThanJSONIsRead: what is nested deeper is no JSON to its reader, and a level takes memory.
+func TestNoKeysAreSoughtDeeperThanJSONIsRead(t *testing.T) {
+	data := bytes.Repeat([]byte("["), 1<<24)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, DuplicateKey(data))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2<<20))
+	deepest := strings.Repeat("[", depthMax-1) + `{"a":1,"a":2}` + strings.Repeat("]", depthMax-1)
+	require.True(t, json.Valid([]byte(deepest)))
+	require.ErrorContains(t, DuplicateKey([]byte(deepest)), "stands twice")
+	assert.False(t, json.Valid([]byte("["+deepest+"]")))
 }
 
 func TestAFieldThatStandsTwiceIsRefused(t *testing.T) {

@@ -37,5 +37,7 @@ func Escaped(text string) string {
 	return b.String()
 }
 
-// PrintableName is Printable of what stands on one line.
-func PrintableName(name string) bool { return Printable(name) && !strings.ContainsAny(name, "\t\n\r") }
+// PrintableName is Printable of what stands on one line, also to what reads Unicode's separators as ends of lines.
+func PrintableName(name string) bool {
+	return Printable(name) && !strings.ContainsAny(name, "\t\n\r\u2028\u2029")
+}

@@ -15,7 +15,9 @@ func TestTextReadsAsItIsWritten(t *testing.T) {
 		"\xff", "a\x08b"} {
 		assert.False(t, Printable(text), "%q", text)
 	}
-	assert.False(t, PrintableName("a\nb"))
+	for _, name := range []string{"a\nb", "a\u2028b", "a\u2029b"} {
+		assert.False(t, PrintableName(name), "%q", name)
+	}
 	assert.True(t, PrintableName("a b"))
 }
 
