@@ -43,7 +43,9 @@ func TestPresetsAreAsTheirSourcesSay(t *testing.T) {
 		}
 		near("rate", float64(want.RatePerS), float64(is.RatePerS), 0.15)
 		near("cv of gaps", float64(want.GapCV), float64(is.GapCV), 0.15)
-		near("dispersion in seconds", float64(want.Dispersion[0].Index), float64(is.Dispersion[0].Index), 0.15)
+		for i, by := range []float64{0.15, 0.2, 0.3} { // over a minute it differs from seed to seed
+			near("dispersion", float64(want.Dispersion[i].Index), float64(is.Dispersion[i].Index), by)
+		}
 		near("shared", float64(want.SharedShare), float64(is.SharedShare), 0.05)
 		for _, l := range []struct{ want, got *Lengths }{{&want.Prompt, &is.Prompt}, {&want.Output, &is.Output}} {
 			near("mean", l.want.Mean, l.got.Mean, 0.05)
