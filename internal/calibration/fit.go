@@ -26,6 +26,8 @@ type Fit struct {
 	Stiffness  float64   // what a scaling one sigma from one costs, in residuals of a run
 	Stiffer    []float64 // by how much, level by level; those that are not in it by nothing
 
+	HostStiffer []float64 // and by how much more for what the host takes to prepare and to launch steps
+
 	level  []int      // of each group
 	steps  []float64  // logarithms of the scalings, group by group
 	before []Residual // of the first simulation, under the priors
@@ -172,12 +174,23 @@ func (f *Fit) loss(x []float64) float64 {
 
 // penalty is the cost of a squared step.
 func (f *Fit) penalty(i int) float64 {
-	s, group := f.Parameters[i%len(f.Parameters)].Sigma, i/len(f.Parameters)
+	p, group := &f.Parameters[i%len(f.Parameters)], i/len(f.Parameters)
 	stiff := f.Stiffness
-	if group < len(f.level) && f.level[group] < len(f.Stiffer) {
-		stiff *= f.Stiffer[f.level[group]]
+	if group < len(f.level) {
+		stiff *= at(f.Stiffer, f.level[group])
+		if p.ofHost() {
+			stiff *= at(f.HostStiffer, f.level[group])
+		}
 	}
-	return stiff / (s * s)
+	return stiff / (p.Sigma * p.Sigma)
+}
+
+// at is the factor of a level; 1: it has none.
+func at(factors []float64, level int) float64 {
+	if level < len(factors) {
+		return factors[level]
+	}
+	return 1
 }
 
 // solve minimises the loss from the present steps by Newton's method, with the curvature that residuals linear in the
@@ -236,7 +249,7 @@ type Method struct {
 	Parameters              []Parameter
 	Prior                   hardware.Efficiency
 	Stiffness, OwnStiffness float64
-	Stiffer                 []float64
+	Stiffer, HostStiffer    []float64
 	StepScale, TTFTScale    float64
 	TTFTWeight              float64
 	Rounds                  int
@@ -247,6 +260,7 @@ func (f *Fit) Method(prior hardware.Efficiency) Method {
 	return Method{
 		Parameters: f.Parameters, Prior: prior, Stiffness: f.Stiffness, Stiffer: f.Stiffer,
 		OwnStiffness: ownStiffness,
+		HostStiffer:  f.HostStiffer,
 		StepScale:    stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
 	}
 }

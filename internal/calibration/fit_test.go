@@ -238,3 +238,25 @@ func TestALevelThatIsStifferSaysLess(t *testing.T) {
 	assert.Less(t, model, above/5)
 	assert.Positive(t, model)
 }
+
+// TestWhatTheHostTakesMayBeStiffer: at a level that is stiffer for it, it moves less.
+func TestWhatTheHostTakesMayBeStiffer(t *testing.T) {
+	f := &Fit{Parameters: Parameters(), Stiffness: 0.1, Stiffer: []float64{1, 3}, HostStiffer: []float64{1, 10},
+		level: []int{0, 1, 2}}
+	at := func(group int, name string) float64 {
+		p := slices.IndexFunc(f.Parameters, func(p Parameter) bool { return p.Name == name })
+		require.GreaterOrEqual(t, p, 0, name)
+		s := f.Parameters[p].Sigma
+		return f.penalty(group*len(f.Parameters)+p) * s * s
+	}
+	for _, p := range f.Parameters {
+		want := 0.3
+		switch p.Name {
+		case "eager_layer_s", "eager_launch", "prompt_launch", "step_s", "sequence_host_s":
+			want = 3
+		}
+		assert.InEpsilon(t, want, at(1, p.Name), 1e-12, p.Name)
+		assert.InEpsilon(t, 0.1, at(0, p.Name), 1e-12, p.Name)
+		assert.InEpsilon(t, 0.1, at(2, p.Name), 1e-12, "a level without a factor: %s", p.Name)
+	}
+}

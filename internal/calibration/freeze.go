@@ -32,6 +32,8 @@ type Plan struct {
 	Possible   bool                            // runs that beat the bound are not fitted to
 	Progress   func(round, done int)           // progress; nil: nobody
 
+	HostStiffer []float64 // see Fit
+
 	Weigh  func(*measured.Run) float64 // of a run, beside others of its deployment; nil: 1
 	Freeze Freezer                     // what simulates a run; nil: freeze.Freeze
 	Rounds int                         // of simulating and fitting; 0: those that a catalogue takes
@@ -116,7 +118,7 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencie
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	f := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness, Stiffer: p.Stiffer}
+	f := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness, Stiffer: p.Stiffer, HostStiffer: p.HostStiffer}
 	for i, r := range frozen {
 		if skipped[i] == "" {
 			f.add(r, p.groups(&r.Run.Labels))

@@ -102,7 +102,8 @@ func (f *Fit) LeaveOneOut(ctx context.Context) ([]Residual, error) {
 	}
 	with := Efficiencies{}
 	for i, r := range f.Runs {
-		others := &Fit{Parameters: f.Parameters, Groups: f.Groups, Stiffness: f.Stiffness, Stiffer: f.Stiffer, level: f.level}
+		others := &Fit{Parameters: f.Parameters, Groups: f.Groups, Stiffness: f.Stiffness, Stiffer: f.Stiffer,
+			HostStiffer: f.HostStiffer, level: f.level}
 		others.Runs = slices.Delete(slices.Clone(f.Runs), i, i+1)
 		others.steps = slices.Clone(f.steps)
 		if err := others.solve(ctx); err != nil {

@@ -68,6 +68,16 @@ func Parameters() []Parameter {
 	}
 }
 
+// ofHost reports whether a constant is what the host takes to prepare and to launch steps, which does not come with the
+// GPU.
+func (p *Parameter) ofHost() bool {
+	switch p.Name {
+	case "eager_layer_s", "eager_launch", "prompt_launch", "step_s", "sequence_host_s":
+		return true
+	}
+	return false
+}
+
 // Of returns the constant of an efficiency.
 func (p *Parameter) Of(e *hardware.Efficiency) float64 { return *p.at(e) }
 
