@@ -148,7 +148,10 @@ func causes() []string {
 		"**DeepSeek-R1.** Of all models its deployments differ most from one another: under TensorRT-LLM on eight B200 in " +
 			"fp8 a token takes a third longer with experts apart than without, which is mostly the release (1.1 and 1.2); " +
 			"under SGLang in fp8 a prompt of 8192 tokens takes 3.2 s on four B300 and 0.6 s on four B200, with four " +
-			"clients, and no label says why.",
+			"clients, and no label says why. It is not the GPU: Qwen3.5-397B-A17B, of quality C, takes 0.29 s in bf16 on " +
+			"four B300 of the same week under the same release. No other model of quality A was measured under SGLang on " +
+			"a B300, so that there the fit blames its experts: others are predicted to read long prompts up to three times " +
+			"as slowly as those rows say.",
 		"**Waves that stay in lock step (data E).** Prompts and outputs of fixed lengths, sent by all clients at once: in " +
 			"the measured runs each wave of prompts is prefilled together, each waiting for the last, and then decoded " +
 			"together undisturbed. Simulated clients drift apart, so that their TTFT is a fraction of the measured one and, " +
