@@ -23,8 +23,9 @@ import (
 )
 
 // Trial fits once to batches that a store keeps, so that another form of step prices is judged in seconds, and writes
-// its errors: in sample, with tenths of the deployments, GPUs and models left out, and of runs that nothing is fitted
-// to. They are those of frozen batches, close to those of new simulations and good to compare forms by.
+// its errors: in sample, with tenths of the deployments, GPUs and models left out, after a few points of a deployment,
+// and of runs that nothing is fitted to. They are those of frozen batches, close to those of new simulations and good
+// to compare forms by.
 func Trial(ctx context.Context, w io.Writer, files []*measured.File, unfitted []measured.Run,
 	store *freeze.Store, prior []string) error {
 	start := time.Now()
@@ -45,6 +46,12 @@ func Trial(ctx context.Context, w io.Writer, files []*measured.File, unfitted []
 	columns := [][]calibration.Residual{c.InSampleResiduals(), c.LeaveOut(tenth), c.LeaveOut(gpu), c.LeaveOut(model)}
 	fmt.Fprintf(w, "folds after %.0f s\n", time.Since(start).Seconds())
 	table(w, columns)
+	after, err := c.afterPoints(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "after %d points of a deployment, %.0f s\n", CalibrationPoints, time.Since(start).Seconds())
+	table(w, [][]calibration.Residual{after})
 	sets := Sets(c.Efficiencies())
 	table(w, [][]calibration.Residual{unseen(ctx, sets, unfitted, store)})
 	if err := pools(ctx, w, sets, unfitted); err != nil {
@@ -124,4 +131,26 @@ func unseen(ctx context.Context, sets Sets, runs []measured.Run, store *freeze.S
 		}
 	})
 	return slices.Concat(parts...)
+}
+
+// afterPoints returns the errors of the other runs of deployments of which a few are fitted to.
+func (c *Catalog) afterPoints(ctx context.Context) ([]calibration.Residual, error) {
+	with, err := c.points(ctx, c.Without(func(r *calibration.Run) string { return r.Run.Labels.Deployment() }))
+	if err != nil {
+		return nil, err
+	}
+	var all []calibration.Residual
+	for _, r := range c.Runs {
+		e, ok := with[r.Run]
+		if !ok || r.Weight == 0 {
+			continue
+		}
+		out := make([]float64, len(r.Values))
+		r.Predict(e, out)
+		for j := range out {
+			all = append(all, calibration.Residual{Run: r, Value: &r.Values[j],
+				Error: r.Values[j].Value.Unit.Of(out[j])/r.Values[j].Value.Measured - 1})
+		}
+	}
+	return all, nil
 }
