@@ -80,14 +80,6 @@ func (in *Instance) allocateSteps(n int) {
 	in.cache.Allocate(set.BlocksFor(from, int64(n)))
 }
 
-// noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at
-// its end.
-func (in *Instance) noteAllocated() {
-	if begun, from := in.stepsBegun(), max(1, in.tiers.begun); begun > from {
-		in.cache.NoteAllocated(in.batch.set.BlocksFor(int64(from), int64(begun)))
-	}
-}
-
 // stepsBegun returns how many steps of the segment of decodes under way have begun before now; 0: there is none.
 func (in *Instance) stepsBegun() int {
 	s := &in.step

@@ -144,7 +144,7 @@ func (in *Instance) fetch(now Time, r *Request) bool {
 }
 
 // allocateBegun allocates what the steps of a segment have taken that have begun by now, as if each had been composed
-// by itself: what they evict cannot be found.
+// by itself: what they evict cannot be found, and is other than what they would evict once more is free.
 func (in *Instance) allocateBegun() {
 	if begun := in.stepsBegun(); begun > max(1, in.tiers.begun) {
 		in.allocateSteps(begun)

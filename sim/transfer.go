@@ -334,7 +334,7 @@ func (in *Instance) releaseBlocks(slot int32, computed bool) {
 		return
 	}
 	in.batch.departures++
-	in.noteAllocated()
+	in.allocateBegun() // before there are others to allocate
 	switch {
 	case computed || !in.cache.Caches():
 		in.release(r, int64(r.blocks), r.Computed, false)

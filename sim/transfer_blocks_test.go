@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -173,27 +172,35 @@ func TestWhatIsTransferredIsBehindSGLangsBatch(t *testing.T) {
 	}
 }
 
-// TestTheBlocksOfTheNextStepAreTakenBeforeOthersAreFree: while request 3 awaits blocks, the step that request 2 fills a
-// block in takes the one of the step after it as it begins: one that request 0 has named, for no other is free. That of
-// request 1, which is cancelled during that step, comes too late; of steps that are taken at once, too.
-func TestTheBlocksOfTheNextStepAreTakenBeforeOthersAreFree(t *testing.T) {
+// TestBlocksOfAStepAreTakenBeforeOthersAreFree: request 1 fills a block in each fourth step, and takes the next one as
+// the step after it begins: one that request 0 has named, for no other is free. That of request 2, which is cancelled
+// during that step, comes too late; of steps that are taken at once, too. While request 3 awaits blocks, that step is
+// composed as the one before it begins, and takes its block then.
+func TestBlocksOfAStepAreTakenBeforeOthersAreFree(t *testing.T) {
 	at := func(ms sim.Duration) sim.Time { return sim.Time(ms * sim.Millisecond) }
-	evictions := map[int64]int{}
-	for into := sim.Duration(0); into < 100*sim.Millisecond; into += stepTime / 4 {
-		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: sim.Second, Layers: 1}},
-			sim.Request{Prompt: 9, Output: 2},
-			sim.Request{Prompt: 23, Output: 2, Arrival: at(1900), Deadline: at(2530).Add(into)},
-			sim.Request{Prompt: 4, Output: 20, Arrival: at(1500)},
-			sim.Request{Prompt: 36, Output: 2, Arrival: at(1950), Deadline: at(2650)})
-		sc.tree = new(sim.Contents)
-		sc.requests[0].Content = sc.tree.Add(0, 9)
-		slices.SortFunc(sc.requests, func(a, b sim.Request) int { return int(a.Arrival - b.Arrival) })
-		decode := &sc.pools[0]
-		decode.blocks, decode.blockSize, decode.maxLen = 10, 4, 40
-		sc.maxLen, decode.loads, decode.ahead = 40, true, true
-		require.True(t, decode.queues() && decode.unnamedFirst())
-		_, cl := play(t, sc, fmt.Sprintf("cancelled %v later", into))
-		evictions[cl.PoolTotals(1).Evictions]++
+	requests := []sim.Request{
+		{Prompt: 9, Output: 2},
+		{Prompt: 4, Output: 20, Arrival: at(1500)},
+		{Prompt: 23, Output: 2, Arrival: at(1900)},
+		{Prompt: 36, Output: 2, Arrival: at(1950), Deadline: at(2650)}}
+	for _, test := range []struct {
+		requests int
+		want     map[int64]int
+	}{{4, map[int64]int{0: 11, 1: 16, 2: 13}}, {3, map[int64]int{0: 15, 1: 16, 2: 9}}} {
+		evictions := map[int64]int{}
+		for into := sim.Duration(0); into < 100*sim.Millisecond; into += stepTime / 4 {
+			sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: sim.Second, Layers: 1}},
+				requests[:test.requests]...)
+			sc.tree = new(sim.Contents)
+			sc.requests[0].Content = sc.tree.Add(0, 9)
+			sc.requests[2].Deadline = at(2530).Add(into)
+			decode := &sc.pools[0]
+			decode.blocks, decode.blockSize, decode.maxLen = 10, 4, 40
+			sc.maxLen, decode.loads, decode.ahead = 40, true, true
+			require.True(t, decode.queues() && decode.unnamedFirst())
+			_, cl := play(t, sc, fmt.Sprintf("%d requests, cancelled %v later", test.requests, into))
+			evictions[cl.PoolTotals(1).Evictions]++
+		}
+		require.Equal(t, test.want, evictions)
 	}
-	require.Equal(t, map[int64]int{0: 11, 1: 16, 2: 13}, evictions)
 }

@@ -144,9 +144,6 @@ func (k *Cache) take(n int64) {
 	k.freeMin = min(k.freeMin, k.free)
 }
 
-// NoteAllocated says that n more blocks are in use at this instant, although they are allocated only later.
-func (k *Cache) NoteAllocated(n int64) { k.freeMin = min(k.freeMin, k.free-n) }
-
 // Release frees n blocks of a cache without prefix caching.
 func (k *Cache) Release(n int64) {
 	k.free += n
