@@ -113,7 +113,7 @@ func (in *Instance) arrive(slot int32) {
 	at, _ := slices.BinarySearchFunc(t.transferred, r, func(slot int32, r *Request) int {
 		x := &in.requests.at[slot]
 		if in.pool.Order != nil {
-			return cmp.Or(cmp.Compare(x.orderKey, r.orderKey), cmp.Compare(x.Arrival, r.Arrival), cmp.Compare(x.ID, r.ID))
+			return inOrder(x, r)
 		}
 		return cmp.Compare(x.admission, r.admission)
 	})
@@ -294,15 +294,17 @@ func (w *Work) SetAside(n int64) {
 	w.loads.aside += n
 }
 
-// ResumesNext returns the i-th of the requests that wait to be computed again; all says that there are no more. In a
-// queue with an Order it returns none.
+// ResumesNext returns the i-th of the requests that wait to be computed again; all says that there are no more.
 func (in *Instance) ResumesNext(i int) (r *Request, all bool) {
 	q := &in.queue
 	switch {
 	case i >= q.resuming:
 		return nil, true
 	case q.sorts:
-		return nil, false
+		if i == 0 {
+			q.rank()
+		}
+		return &in.requests.at[q.scratch[i]], false
 	}
 	return &in.requests.at[q.front[len(q.front)-1-i]], false
 }

@@ -44,11 +44,15 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		}
 	}
 	all, alike := true, !slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return !r.decoding && r.want > 0 })
+	ordered := n.loads && n.order != nil
 	if !preempted && n.loads {
 		budget, all = n.joinLoaded(in, p, budget, alike)
 		chunks = len(in.running) - len(decodes(in.running))
 	}
 	for !preempted && all && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
+		if ordered && !n.precede(in, p) {
+			break
+		}
 		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, alike)
 		if want == 0 {
 			break
@@ -59,7 +63,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	if budget <= p.DraftSlots {
 		n.cover["steps that spend the budget"]++
 	}
-	if !preempted && all && budget > p.DraftSlots {
+	if !preempted && all && budget > p.DraftSlots && !ordered {
 		in.loading = naiveLoading{allowed: true, policy: p}
 	}
 }

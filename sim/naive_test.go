@@ -252,7 +252,7 @@ func (n *naive) mayIdle(in *naiveInstance) {
 func (n *naive) beginsOn(in *naiveInstance) {
 	n.peak = max(n.peak, n.blocks-in.free)
 	n.listen(in)
-	for _, m := range in.arrived {
+	for _, m := range slices.Concat(in.arrived, in.inbound) {
 		m.noticed = true
 	}
 	for _, r := range in.running {

@@ -93,7 +93,12 @@ func (n *naive) beginTransfer(in *naiveInstance, r *naiveRequest) {
 func (n *naive) expect(in *naiveInstance, m *naiveMove) {
 	m.to = in
 	if m.stage.Cache {
+		m.noticed = false
 		in.inbound = append(in.inbound, m)
+		if n.loads && n.order != nil {
+			m.r.key = n.order.Key(&m.r.Request)
+			slices.SortStableFunc(in.inbound, func(a, b *naiveMove) int { return inOrder(a.r, b.r) })
+		}
 		in.wake()
 		return
 	}
@@ -121,8 +126,11 @@ func wholeWork(l sim.Link, tokens int32) sim.Duration {
 }
 
 // admitInbound reserves room for incoming transfers, the first ones first.
-func (n *naive) admitInbound(in *naiveInstance) {
-	for len(in.inbound) > 0 {
+func (n *naive) admitInbound(in *naiveInstance) { n.admitBefore(in, nil) }
+
+// admitBefore does so for those that stand before another request in the queue; nil is its end.
+func (n *naive) admitBefore(in *naiveInstance, before *naiveRequest) {
+	for len(in.inbound) > 0 && (before == nil || inOrder(in.inbound[0].r, before) < 0) {
 		m := in.inbound[0]
 		if !n.reserve(in, m) {
 			n.cover["plans that keep a KV transfer waiting"]++
@@ -148,7 +156,7 @@ func (n *naive) admitInbound(in *naiveInstance) {
 // reserve takes the blocks of a KV transfer, if it may have them.
 func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	r := m.r
-	if n.resuming(in) != in.loading.resumes {
+	if ordered := n.loads && n.order != nil; !ordered && n.resuming(in) != in.loading.resumes {
 		n.cover["KV transfers behind swapped requests"]++
 		return false
 	}
@@ -226,6 +234,7 @@ func (f *naiveFleet) land(m *naiveMove) {
 	r.Transferred = f.now
 	if m.stage.Cache {
 		f.counts.TransferredTokens += int64(m.computed - m.found)
+		m.noticed = false
 		to.arrived = append(to.arrived, m)
 		if to.of.loads {
 			to.of.sortLoaded(to)

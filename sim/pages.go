@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // packed is a request that waits, in 24 bytes: a million waiting requests cost 24 MB. A request that is more than these
 // fields say has a record already, and its slot stands in place of the prompt, as −1 − slot.
 type packed struct {
@@ -135,6 +137,17 @@ func before(a, b *Request) bool {
 	return a.ID < b.ID
 }
 
+// inOrder compares a and b as slices.SortFunc does: by their places in the pool's order.
+func inOrder(a, b *Request) int {
+	switch {
+	case before(a, b):
+		return -1
+	case before(b, a):
+		return 1
+	}
+	return 0
+}
+
 // orderHeap is a binary heap of the slots of waiting requests, in a pool's order. Request.next is a request's place in
 // it, so that one that is cancelled can be removed.
 type orderHeap []int32
@@ -187,4 +200,75 @@ func (h orderHeap) down(requests []Request, i int) {
 		h.swap(requests, i, child)
 		i = child
 	}
+}
+
+// heaped returns how many requests stand in heaps.
+func (q *queue) heaped() int {
+	if q.heaps != nil {
+		return q.heaps.n
+	}
+	return len(q.heap)
+}
+
+// key gives r, which is about to be pushed to a queue without an Order whose requests have adapters, its place in it.
+func (q *queue) key(r *Request) {
+	if q.order == nil {
+		q.heaps.last++
+		r.orderKey = q.heaps.last
+	}
+}
+
+// pushHeap puts the request in slot to its place.
+func (q *queue) pushHeap(slot int32) {
+	if q.heaps != nil {
+		q.heaps.push(q.requests.at, slot)
+	} else {
+		q.heap.push(q.requests.at, slot)
+	}
+}
+
+// firstOfHeaps returns the slot of the first request that may join the batch, or noSlot.
+func (q *queue) firstOfHeaps() int32 {
+	switch {
+	case q.heaps != nil:
+		return q.heaps.first(q.requests.at, q.adapters)
+	case len(q.heap) > 0:
+		return q.heap[0]
+	}
+	return noSlot
+}
+
+// removeHeaped takes the request in slot out of its heap, if it is in one, and reports whether it was.
+func (q *queue) removeHeaped(slot int32) bool {
+	r := &q.requests.at[slot]
+	heap := q.heap
+	if q.heaps != nil {
+		heap = q.heaps.of[r.Adapter]
+	}
+	i := int(r.next)
+	if i < 0 || i >= len(heap) || heap[i] != slot {
+		return false
+	}
+	if q.heaps != nil {
+		q.heaps.remove(q.requests.at, r.Adapter, i)
+	} else {
+		q.heap.remove(q.requests.at, i)
+	}
+	return true
+}
+
+// settle sorts the heaps by slot: their own order may depend on when they were observed.
+func (q *queue) settle() {
+	slices.Sort(q.heap)
+	if q.heaps != nil {
+		for _, heap := range q.heaps.of {
+			slices.Sort(heap)
+		}
+	}
+}
+
+// rank writes the slots of the requests in the heap to scratch, in their order.
+func (q *queue) rank() {
+	q.scratch = append(q.scratch[:0], q.heap...)
+	slices.SortFunc(q.scratch, func(a, b int32) int { return inOrder(&q.requests.at[a], &q.requests.at[b]) })
 }

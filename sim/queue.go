@@ -39,71 +39,6 @@ func (q *queue) join(a *adapters) {
 	}
 }
 
-// heaped returns how many do.
-func (q *queue) heaped() int {
-	if q.heaps != nil {
-		return q.heaps.n
-	}
-	return len(q.heap)
-}
-
-// key gives r, which is about to be pushed to a queue without an Order whose requests have adapters, its place in it.
-func (q *queue) key(r *Request) {
-	if q.order == nil {
-		q.heaps.last++
-		r.orderKey = q.heaps.last
-	}
-}
-
-// pushHeap puts the request in slot to its place.
-func (q *queue) pushHeap(slot int32) {
-	if q.heaps != nil {
-		q.heaps.push(q.requests.at, slot)
-	} else {
-		q.heap.push(q.requests.at, slot)
-	}
-}
-
-// firstOfHeaps returns the slot of the first request that may join the batch, or noSlot.
-func (q *queue) firstOfHeaps() int32 {
-	switch {
-	case q.heaps != nil:
-		return q.heaps.first(q.requests.at, q.adapters)
-	case len(q.heap) > 0:
-		return q.heap[0]
-	}
-	return noSlot
-}
-
-// removeHeaped takes the request in slot out of its heap, if it is in one, and reports whether it was.
-func (q *queue) removeHeaped(slot int32) bool {
-	r := &q.requests.at[slot]
-	heap := q.heap
-	if q.heaps != nil {
-		heap = q.heaps.of[r.Adapter]
-	}
-	i := int(r.next)
-	if i < 0 || i >= len(heap) || heap[i] != slot {
-		return false
-	}
-	if q.heaps != nil {
-		q.heaps.remove(q.requests.at, r.Adapter, i)
-	} else {
-		q.heap.remove(q.requests.at, i)
-	}
-	return true
-}
-
-// settle sorts the heaps by slot: their own order may depend on when they were observed.
-func (q *queue) settle() {
-	slices.Sort(q.heap)
-	if q.heaps != nil {
-		for _, heap := range q.heaps.of {
-			slices.Sort(heap)
-		}
-	}
-}
-
 // len returns the number of requests that wait, whether the scheduler sees them yet or not.
 func (q *queue) len() int { return q.pages.n - q.cancelled + len(q.front) + q.heaped() }
 
@@ -396,4 +331,55 @@ func (in *Instance) stepsSeen(t Time) int {
 		return every - (in.queue.unasked+s.price.Cover(t.Sub(s.start)))%every
 	}
 	return 1
+}
+
+// In a pool with an Order all that waits for a KV connector stands in one queue: caches that are to be loaded, and
+// requests that were preempted and are computed again. So a load begins when its turn has come, and if it has to wait,
+// those behind it do too (vllm/v1/core/sched/scheduler.py, Scheduler.schedule, of 0.22.1 and 0.33.0). First come, first
+// served, those that were preempted stand before all others.
+
+// LoadsInOrder reports whether in has such a queue.
+func (in *Instance) LoadsInOrder() bool { return in.pool.ConnectorLoads && in.pool.Order != nil }
+
+// Precedes reports whether a stands before b in it; nil is its end.
+func (in *Instance) Precedes(a, b *Request) bool { return b == nil || before(a, b) }
+
+// await adds the request in slot, which is transferred, to those that await blocks.
+func (in *Instance) await(slot int32) {
+	t, r := &in.transfers, &in.requests.at[slot]
+	if !in.LoadsInOrder() {
+		t.awaiting = append(t.awaiting, slot)
+		return
+	}
+	r.queuedAt, r.orderKey = in.queuedBy(in.cluster.now), in.pool.Order.Key(r)
+	at, _ := slices.BinarySearchFunc(t.awaiting, r, func(x int32, r *Request) int {
+		return inOrder(&in.requests.at[x], r)
+	})
+	t.awaiting = slices.Insert(t.awaiting, at, slot)
+}
+
+// LoadBefore lets the caches be loaded that stand before r in the queue, and reports whether none of them has to wait;
+// nil is the end of the queue. If a step is composed while another runs, loads have begun as it was, so that this only
+// asks.
+func (w *Work) LoadBefore(r *Request, rules LoadRules) bool {
+	in := w.in
+	if w.loads.ahead || in.queue.visible == Forever || !in.loadsAhead() {
+		w.AllowLoads(rules)
+		n := len(in.transfers.awaiting)
+		in.allocateBefore(w, r)
+		w.loads.allowed = false
+		if w.loads.ahead && len(in.transfers.awaiting) < n && in.queue.resuming > 0 {
+			w.growing = true // the next step may admit what stands behind them
+		}
+	}
+	for _, slot := range in.transfers.awaiting {
+		x := &in.requests.at[slot]
+		if !in.Precedes(x, r) {
+			break
+		}
+		if w.loads.ahead || x.queuedAt <= in.queue.visible {
+			return false
+		}
+	}
+	return true
 }

@@ -104,7 +104,7 @@ func (c *Cluster) sendTo(p *Pool, r *Request) {
 		c.startTransfer(q.transfer, q.Computed)
 		return
 	}
-	in.transfers.awaiting = append(in.transfers.awaiting, slot)
+	in.await(slot)
 	in.wake(c.now)
 }
 
@@ -118,10 +118,20 @@ func (c *Cluster) startTransfer(i int32, tokens int32) {
 // allocateAwaiting allocates blocks, in what the step leaves, to the requests that await them, in order. No request
 // overtakes one of this instance that waits to be computed again.
 func (in *Instance) allocateAwaiting(w *Work) {
+	if in.queue.resuming == w.loads.Resumes {
+		in.allocateBefore(w, nil)
+	}
+}
+
+// allocateBefore does so for those that stand before r in the queue; nil is its end.
+func (in *Instance) allocateBefore(w *Work, before *Request) {
 	t := &in.transfers
-	for len(t.awaiting) > 0 && in.queue.resuming == w.loads.Resumes && in.receives(w.loads.Resumes) {
+	for len(t.awaiting) > 0 && in.receives(w.loads.Resumes) {
 		slot := t.awaiting[0]
 		r := &in.requests.at[slot]
+		if !in.Precedes(r, before) {
+			return
+		}
 		push, tokens := in.cluster.links.Transfer(r.transfer).Push, r.Computed
 		w.match = kv.Match{}
 		if push {

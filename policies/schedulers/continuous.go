@@ -103,38 +103,17 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 // fill spends the remaining budget of the step on what has been loaded, then on waiting requests, and returns for how
 // many steps that holds; 0: no limit. If they leave some, more may be loaded.
 func (p *Continuous) fill(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
-	alike := w.Prompts() == 0
+	alike, ordered := w.Prompts() == 0, in.LoadsInOrder()
 	budget, all := p.join(in, w, budget, alike)
 	if !all {
 		w.HeadBlocked()
 		return 0
 	}
 	budget, steps = p.admit(in, w, budget, alike)
-	if budget > p.DraftSlots {
-		w.AllowLoads(sim.LoadRules{Leave: p.leaves(in), Reserves: p.LoadsReserve, Whole: p.SchedulerReserveFullISL})
+	if budget > p.DraftSlots && !ordered {
+		w.AllowLoads(p.loadRules(in.Running()))
 	}
 	return steps
-}
-
-// join admits what KV connectors have loaded, and returns the budget that is left, and whether no request waits for
-// blocks or for a row of the others' width, if those that run have alike rows.
-func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32, alike bool) (left int32, all bool) {
-	for budget > p.DraftSlots && in.Running() < p.MaxNumSeqs {
-		r := in.Loaded()
-		if r == nil {
-			break
-		}
-		w.Find(r)
-		fill, room := int32(0), budget-p.DraftSlots
-		if alike && r.Pending() == 0 && (in.Decoding() > 0 || r.Computed > 1) {
-			fill = p.filler(w, r.Computed-1)
-		}
-		if blocks := w.BlocksToJoin(r, fill, room); fill >= room || blocks > w.FreeBlocks()-p.leaves(in) {
-			return budget, false
-		}
-		budget -= w.Join(r, fill, room) + p.DraftSlots
-	}
-	return budget, true
 }
 
 // leaves returns the blocks that admissions leave free.
@@ -185,13 +164,7 @@ func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) turns {
 			r = next
 			continue
 		}
-		n := in.Wants(r)
-		if in.Prefills(r) {
-			n = p.chunk(n, t.budget-p.DraftSlots)
-		} else {
-			n = min(n, t.budget-p.DraftSlots)
-		}
-		if n == 0 {
+		if n := p.share(in.Wants(r), !in.Prefills(r), t.budget); n == 0 {
 			r = in.AdmittedAfter(r)
 		} else {
 			r = p.take(in, w, r, n, &t)
@@ -232,119 +205,12 @@ func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32
 	return in.AdmittedAfter(r)
 }
 
-// admit spends the remaining budget of the step on waiting requests, and returns what is left of it, and for how many
-// steps that holds; 0: no limit. Alike says that all rows are of decodes so far.
-func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bool) (left int32, steps int) {
-	for prompts := in.Prefilling(); budget > p.DraftSlots && in.Running() < p.MaxNumSeqs; prompts++ {
-		r := in.Head()
-		if r == nil {
-			return budget, 0
-		}
-		cached := w.CachedTokens(r)
-		pending := r.Pending() - cached
-		room := budget - p.DraftSlots
-		n := p.chunk(pending, room)
-		if p.Unchunked {
-			n = pending
-			if n > room && (prompts > 0 || r.Preemptions == 0 && r.Emitted == 0) {
-				break
-			}
-		}
-		fill := int32(0)
-		if pending == 1 && alike && (in.Decoding() > 0 || cached > 0) {
-			fill = p.filler(w, cached)
-		}
-		if n+fill > room && fill > 0 {
-			break // vLLM: rather not admitted than of another width
-		}
-		need, reserve := n, int32(0)
-		if p.Reserve != AsComputed || p.SchedulerReserveFullISL {
-			need, reserve = p.need(r, pending)
-		}
-		need = max(need, w.Slots(n+fill))
-		ahead := w.Ahead(r) // it has been admitted, and takes no more than it computes
-		if ahead {
-			need = max(n, w.Slots(n+fill), reserve-cached)
-		}
-		blocks := w.BlocksToAdmit(need)
-		if blocks > w.FreeBlocks() || !ahead && p.withholds(in, w, r, blocks, cached) {
-			if need < pending && w.EvictionsMakeRoom(need) {
-				return budget, 1
-			}
-			break
-		}
-		if p.BatchWaitIters > 0 && prompts == 0 && p.waits(in) {
-			return budget, 1 // in the next it may wait for blocks
-		}
-		w.Admit(r, reserve)
-		w.Chunk(r, n)
-		if fill > 0 {
-			w.Fill(r, fill)
-		}
-		budget -= n + fill + p.DraftSlots
+// share returns how many of the tokens that a running request wants it gets of such a budget.
+func (p *Continuous) share(want int32, decodes bool, budget int32) int32 {
+	if decodes {
+		return min(want, budget-p.DraftSlots)
 	}
-	if in.Running() >= p.MaxNumSeqs {
-		w.BatchFull()
-	} else {
-		w.HeadBlocked()
-	}
-	return budget, 0
-}
-
-// waited is what Continuous keeps in an instance's PolicyState, with BatchWaitIters: the steps of decodes that prompts
-// have waited for others, since the last that did not.
-const waited = 0
-
-// waits reports whether a prompt that could join decodes waits for others in this step, and counts the step if so. As
-// in TensorRT-LLM (tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests; from memory, unverified) all steps
-// count in which some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is
-// left to wait with.
-func (p *Continuous) waits(in *sim.Instance) bool {
-	if in.Decoding() == 0 {
-		return false
-	}
-	state := &in.PolicyState
-	if line := in.Pipeline(); line != nil {
-		state = &line.PolicyState
-	}
-	if int(state[waited]) >= p.BatchWaitIters {
-		state[waited] = 0
-		return false
-	}
-	state[waited]++
-	return true
-}
-
-// filler returns how many drafts stand beside the only token of a request that is admitted, as far as the longest
-// sequence has room for them and for a token more. vLLM would wait for ever for a row that no step is wide enough for.
-func (p *Continuous) filler(w *sim.Work, cached int32) int32 {
-	if k := w.Filler(); cached+1+k+1 <= p.MaxModelLen && 1+k+p.DraftSlots <= p.MaxNumBatchedTokens {
-		return k
-	}
-	return 0
-}
-
-// need returns the tokens beyond the cached ones for which there must be free blocks to admit r, where that is more
-// than its next chunk, and the tokens to reserve blocks for, cached ones included.
-func (p *Continuous) need(r *sim.Request, pending int32) (need, reserve int32) {
-	switch p.Reserve {
-	case WholePrompt:
-		return pending, r.Prompt + r.Emitted
-	case MaxOutput:
-		return r.Prompt + r.Limit(), r.Prompt + r.Limit()
-	case MaxModelLen:
-		return p.MaxModelLen, p.MaxModelLen
-	}
-	return pending, 0
-}
-
-// withholds reports whether r, of which so many tokens are cached, must wait although the blocks that it takes are
-// free.
-func (p *Continuous) withholds(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
-	if blocks > w.FreeBlocks()-p.leaves(in) {
-		return true
-	}
-	return p.NoEvict && w.BlocksToAdmit(r.Prompt+r.Limit()-cached) > w.FreeBlocks()-w.CommittedBlocks()
+	return p.chunk(want, budget-p.DraftSlots)
 }
 
 // chunk returns how many of the pending tokens of a prompt fit into a step.

@@ -2,6 +2,8 @@
 //
 //	schedulers.go     the schedulers by name; what a request reserves at admission, and which one is preempted
 //	continuous.go     vLLM V1, Sarathi, TensorRT-LLM and Orca: one budget of tokens for prompts and decodes
+//	admission.go      what it lets a waiting request take of a step
+//	loads.go          what KV connectors load, in this step or the next
 //	prefill_first.go  vLLM V0: prompts before decodes, or decodes before prompts
 //	sglang.go         SGLang: prompts before decodes, admitted by the tokens that are expected
 //	sglang_ratio.go   SGLang's expectation of tokens, and the retractions when it was too low

@@ -36,7 +36,7 @@ def case(rnd, kind, asyn):
         c["full_isl"] = one([True, True, False])
     if kind in ("threshold", "everything"):
         c["threshold"] = one([3, 10, 40])
-    if kind in ("priority", "everything"):
+    if kind in ("priority", "everything", "pd-priority"):
         c["priority"] = True
     if kind.startswith("spec"):
         c["spec"], c["spec_method"] = one([1, 2, 3, 5]), "ngram"
@@ -55,7 +55,7 @@ def case(rnd, kind, asyn):
         c["pull"]["token_ns"] = one([1000, 10_000, 100_000]) if kind == "pd-order" else 0
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], 128)
         c["max_num_seqs"] = c["max_num_seqs"] if kind == "pd-few" else 64
-        if kind in ("pd-blocks", "pd-eos", "pd-prefix-blocks"):
+        if kind in ("pd-blocks", "pd-eos", "pd-prefix-blocks", "pd-priority"):
             c["num_gpu_blocks"] = 1 + int(need * one([1.5, 2, 3, 5]))
     if kind == "watermark":
         c["num_gpu_blocks"] = 1 + int(need * one([2, 3, 5]))
@@ -129,7 +129,7 @@ def first_difference(c, a, b):
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
          "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
-         "pd-eos", "pd-order", "stages", "stages-prefix"]
+         "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix"]
 
 
 class Tally:
@@ -238,7 +238,7 @@ def main():
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
     for kind in a.only.split(",") if a.only else KINDS:
         for asyn in (False, True):
-            if asyn and a.sync or not asyn and a.asynchronous or asyn and kind.startswith("stages"):
+            if kind == "pd-priority" and release == "0.22" or asyn and a.sync or not asyn and a.asynchronous or asyn and kind.startswith("stages"):
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"

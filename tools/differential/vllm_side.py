@@ -218,8 +218,10 @@ class Run:
         return so
 
     def free(self):
-        """Blocks that a step leaves: before those that it allocates to loads, unless another one is under way."""
-        return self.s.kv_cache_manager.block_pool.get_num_free_blocks() + (self.loaded if self.connector and not self.under_way else 0)
+        """Blocks that a step leaves: before those that it allocates to loads, unless these are in one order with what is admitted or another
+        step is under way."""
+        before = self.connector and not self.under_way and not self.c["priority"]
+        return self.s.kv_cache_manager.block_pool.get_num_free_blocks() + (self.loaded if before else 0)
 
     def watch_loads(self):
         """Counts the free blocks that loads take."""
@@ -280,13 +282,17 @@ class Run:
             so = self.schedule()
             if so.total_num_scheduled_tokens == 0 and so._preempts:
                 pass  # it composes the next step at once
-            elif so.total_num_scheduled_tokens == 0 and self.connector:
+            elif so.total_num_scheduled_tokens == 0 and self.something_comes():
                 self.sleep()
             elif so.total_num_scheduled_tokens == 0 and self.stuck():
                 return self
             if so.total_num_scheduled_tokens > 0:
                 self.t += self.duration(so)
             self.update(so)
+
+    def something_comes(self):
+        """Reports whether an engine that composes nothing waits for a cache or a request."""
+        return self.connector and (self.connector.under_way or self.todo)
 
     def sleep(self):
         """Nothing to compute: until a cache or a request arrives, the engine composes the same empty step every millisecond."""
@@ -317,7 +323,7 @@ class Run:
                     self.steps[-1]["start"] = gpu
                     gpu += self.duration(so)
                 if not ran and not any(x[2] for x in queue) and not so._preempts:
-                    if self.connector:
+                    if self.something_comes():
                         self.sleep()
                     elif self.stuck():
                         return self
