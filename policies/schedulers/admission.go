@@ -62,8 +62,8 @@ type admission struct {
 }
 
 // admission returns what r, of which so many tokens are cached, takes of a step with such a budget in which so many
-// prompts have tokens, with so many wrong drafts beside its own, and whether it fits. vLLM admits no request than
-// one with a row of another width.
+// prompts have tokens, with so many wrong drafts beside its own, and whether it fits. vLLM admits no request
+// rather than one with a row of another width.
 func (p *Continuous) admission(w *sim.Work, r *sim.Request, cached, fill, budget int32, prompts int) (admission, bool) {
 	pending, room := r.Pending()-cached, budget-p.DraftSlots
 	a := admission{tokens: p.chunk(pending, room)}
