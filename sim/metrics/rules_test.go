@@ -135,3 +135,44 @@ func TestVerdictsSayHowFarFromTheLimit(t *testing.T) {
 	assert.True(t, v.Met && v.Share)
 	assert.InDelta(t, 0.05, v.Margin, 1e-12)
 }
+
+// TestWhatNothingWasMeasuredOfIsSaid: requests of the warm-up alone tell of no limit, and neither do none.
+func TestWhatNothingWasMeasuredOfIsSaid(t *testing.T) {
+	m := Recorder{Warmup: 10, SLO: Limits{E2E: 5}, Rules: Rules{rule(RuleE2E, 95, 5)}}
+	for _, why := range []string{"no request arrived", "no request was measured from its arrival to its completion"} {
+		o := m.slo(7)
+		assert.Equal(t, why, o.Unmeasured)
+		assert.True(t, math.IsNaN(o.Attainment) && math.IsNaN(o.GoodputPerS))
+		assert.Equal(t, why, m.Verdicts()[0].Unmeasured)
+		assert.Nil(t, m.Verdicts()[0].Written().Met, "it is unknown")
+		m.Done(&sim.Request{Arrival: 9}, 9, sim.Rejected)
+	}
+	m.Done(&sim.Request{Arrival: 10}, 10, sim.Rejected)
+	o := m.slo(7)
+	assert.Empty(t, o.Unmeasured)
+	assert.Equal(t, []float64{0, 0}, []float64{o.Attainment, o.GoodputPerS})
+	share := Rule{Share: 0.9, Terms: []Term{{Metric: RuleTTFT, Limit: 5}}}
+	assert.Equal(t, "share of requests", share.Judge(1).Written().Unit)
+	assert.Equal(t, "s", m.Verdicts()[0].Written().Unit)
+	assert.Nil(t, new(Recorder).slo(7), "there are no limits")
+	assert.Nil(t, SplitOf(nil, nil, 0), "there is no rent to divide")
+}
+
+// TestARunIsMeasuredIfARequestHasEnded, however it ended.
+func TestARunIsMeasuredIfARequestHasEnded(t *testing.T) {
+	for _, c := range []struct {
+		requests Requests
+		n        int64 // of latencies
+		want     bool
+	}{{Requests{}, 0, false}, {Requests{Unfinished: 3}, 0, false}, {Requests{Rejected: 1}, 0, true},
+		{Requests{Failed: 1}, 0, true}, {Requests{}, 1, true}} {
+		s := Summary{Requests: c.requests, Latency: Latency{E2E: Quantiles{N: c.n}}}
+		assert.Equal(t, c.want, s.Measured(), "%+v", c)
+		k := ClassResult{Requests: s.Requests, Latency: s.Latency}
+		assert.Equal(t, c.want, k.Measured(), "%+v", c)
+	}
+	o := OverTime{WidthS: 10}
+	assert.True(t, o.IsRule(&AlertResult{OverS: 10}), "over a single window, at once")
+	assert.False(t, o.IsRule(&AlertResult{OverS: 20}))
+	assert.False(t, o.IsRule(&AlertResult{OverS: 10, ForS: 10}))
+}
