@@ -9,8 +9,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestFirstTokensAreDue: four requests get their only tokens one after the other, a second each. A token is not overdue
-// that comes when it is due, whatever its request waited for.
+// TestFirstTokensAreDue: four requests get their only tokens one after the other, a second each. A token that comes
+// when it is due is not overdue, whatever its request waited for.
 func TestFirstTokensAreDue(t *testing.T) {
 	for due, overdue := range map[sim.Duration]int64{0: 0, sim.Second: 3, 2*sim.Second - 1: 3, 2 * sim.Second: 2,
 		4 * sim.Second: 0} {
@@ -22,8 +22,8 @@ func TestFirstTokensAreDue(t *testing.T) {
 		c := sc.config(newJournal())
 		c.Pools[0].FirstTokenDue = due
 		cl := run(t, c)
-		n, late := cl.Pool(0).FirstTokens()
-		assert.Equal(t, []int64{4, overdue}, []int64{n, late}, "due after %v", due)
+		n, after := cl.Pool(0).FirstTokens()
+		assert.Equal(t, []int64{4, overdue}, []int64{n, after}, "due after %v", due)
 		in := cl.Pool(0).Instance(0)
 		assert.Zero(t, int64(in.Load())+in.PromptTokens()+int64(cl.Pool(0).AtGate()), "all have left")
 	}
