@@ -184,9 +184,9 @@ func (a *Accuracy) noise(m *markdown) {
 	m.heading(2, "Layers that no server ran")
 	m.para("Constants are fitted to what clients of servers saw. Whether they mean what their names say can be asked of " +
 		"a GPU alone: `tools/kernels/layers.py` timed 209 batches of one dense bf16 layer in PyTorch on an H100, of four " +
-		"models and of what one of 2 to 8 GPUs has of them, which no fit sees. The constants of vLLM price decodes of 1 to " +
-		"512 sequences within 6 %% in the median and 12 %% nine times in ten, and prompts of 128 to 8,192 tokens within 13 " +
-		"and 28 %% (a test holds them to that). Long prompts on narrow parts come out short, for what kernels between " +
-		"products move is in no price: priced by its bytes it would halve these errors, and leaves those of servers, of " +
-		"deployments left out, as they are.")
+		"models and of what one of 2 to 8 GPUs has of them, in CUDA graphs, which no fit sees. The constants of vLLM price " +
+		"decodes of 1 to 512 sequences within 6 %% in the median and 12 %% nine times in ten, and prompts of 128 to 8,192 " +
+		"tokens, without what launching them takes, within 8 and 18 %% (a test holds them to that). Prompts come out " +
+		"short, for what kernels between products move is in no price: priced by its bytes these errors get smaller, and " +
+		"those of servers, of deployments left out, stay as they are.")
 }
