@@ -27,7 +27,8 @@ func TestConstantsOfServersPriceLayersThatWeTimed(t *testing.T) {
 	require.NoError(t, err)
 	e, stated := known.For("h100-sxm", "", "")
 	require.True(t, stated)
-	e.StepS, e.SequenceS, e.SequenceHostS, e.EagerLayerS = 0, 0, 0, 0 // a graph needs no host, a layer chooses no token
+	e.StepS, e.SequenceHostS, e.EagerLayerS = 0, 0, 0 // a graph needs no host
+	e.SequenceS = 0                                   // a layer chooses no token
 
 	f, err := os.Open("testdata/layers-h100-sxm.csv")
 	require.NoError(t, err)
