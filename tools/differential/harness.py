@@ -52,7 +52,8 @@ def case(rnd, kind, asyn):
         c["num_gpu_blocks"] *= 1 + c["window_groups"]
     if kind.startswith("pd"):
         c["pull"] = dict(prefill_ns=1000, latency_ns=one([100_137, 5_000_137, 20_000_137, 100_000_137]))
-        c["pull"]["token_ns"] = one([1000, 10_000, 100_000]) if kind == "pd-order" else 0
+        # No difference of two lengths is a whole number of steps, which would have a cache arrive just as a step ends.
+        c["pull"]["token_ns"] = one([1003, 10_007, 100_003]) if kind == "pd-order" else 0
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], 128)
         c["max_num_seqs"] = c["max_num_seqs"] if kind == "pd-few" else 64
         if kind in ("pd-blocks", "pd-eos", "pd-prefix-blocks", "pd-priority"):
