@@ -306,6 +306,9 @@ func (in *Instance) ResumesNext(i int) (r *Request, all bool) {
 		}
 		return &in.requests.at[q.scratch[i]], false
 	}
+	if i >= len(q.front) {
+		return nil, true // the rest of them wait in their arrival's place
+	}
 	return &in.requests.at[q.front[len(q.front)-1-i]], false
 }
 
