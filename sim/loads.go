@@ -294,7 +294,8 @@ func (w *Work) SetAside(n int64) {
 	w.loads.aside += n
 }
 
-// ResumesNext returns the i-th of the requests that wait to be computed again; all says that there are no more.
+// ResumesNext returns the i-th request of the queue, if as many wait that have been in a batch before; all says that
+// there are no more.
 func (in *Instance) ResumesNext(i int) (r *Request, all bool) {
 	q := &in.queue
 	switch {
@@ -306,8 +307,8 @@ func (in *Instance) ResumesNext(i int) (r *Request, all bool) {
 		}
 		return &in.requests.at[q.scratch[i]], false
 	}
-	if i >= len(q.front) {
-		return nil, true // the rest of them wait in their arrival's place
+	for len(q.front) <= i { // one that was restarted may stand behind others
+		q.front = slices.Insert(q.front, 0, q.unpack())
 	}
 	return &in.requests.at[q.front[len(q.front)-1-i]], false
 }

@@ -267,8 +267,14 @@ func (q *queue) settle() {
 	}
 }
 
-// rank writes the slots of the requests in the heap to scratch, in their order.
+// rank writes the slots of the requests that wait to scratch, in their order: those too that the scheduler does not yet
+// see, for a server that failed may have sent one of them.
 func (q *queue) rank() {
 	q.scratch = append(q.scratch[:0], q.heap...)
+	q.pages.each(func(x packed) {
+		if slot := x.slot(); q.requests.at[slot].state != cancelled {
+			q.scratch = append(q.scratch, slot)
+		}
+	})
 	slices.SortFunc(q.scratch, func(a, b int32) int { return inOrder(&q.requests.at[a], &q.requests.at[b]) })
 }

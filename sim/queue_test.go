@@ -89,3 +89,34 @@ func TestWhatWaitsHasEmittedWhatItHad(t *testing.T) {
 		require.Equal(t, want, q.emitted(), emitted)
 	}
 }
+
+// TestARestartedRequestIsFoundBehindOthers: a request that comes from a server that failed has been in a batch, and
+// stands behind those that came before it. What waits in front of it is asked first, and the order of all stays.
+func TestARestartedRequestIsFoundBehindOthers(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		in := &Instance{shared: new(shared)}
+		q := &in.queue
+		q.requests, q.sorts = &in.requests, ordered // in an order, none is seen yet
+		for id, emitted := range []int32{0, 0, 14, 0, 13} {
+			r := &Request{ID: int32(id), Arrival: 1, Prompt: 1, Output: 20, Record: Record{Emitted: emitted}}
+			r.queuedAt = 1
+			q.push(r, q.requests.put(r))
+		}
+		for i := range 2 {
+			r, all := in.ResumesNext(i)
+			require.False(t, all)
+			require.Equal(t, int32(i), r.ID)
+		}
+		r, all := in.ResumesNext(2)
+		require.Nil(t, r)
+		require.True(t, all)
+		q.visible = Forever
+		for id := range int32(5) {
+			require.Equal(t, id, q.head().ID)
+			require.Equal(t, id, q.requests.at[q.pop()].ID)
+		}
+		require.Zero(t, q.len())
+		require.Zero(t, q.resuming)
+		require.Zero(t, q.emitted())
+	}
+}

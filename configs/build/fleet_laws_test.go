@@ -31,6 +31,9 @@ func drawPool(t *rapid.T, name, role string) string {
 		b += fmt.Sprintf("    num_gpu_blocks: %d\n    max_model_len: 4000\n",
 			1+rapid.IntRange(4000, 12000).Draw(t, name+" tokens")/size)
 	}
+	if engine == "vllm-v1" && rapid.IntRange(0, 2).Draw(t, name+" order") == 0 {
+		b += "    scheduling_policy: priority\n"
+	}
 	if rapid.Bool().Draw(t, name+" router") {
 		b += "    router: " + rapid.SampledFrom(routers.Names()).Draw(t, name+" routed") + "\n"
 	}
@@ -124,6 +127,9 @@ func drawLoad(t *rapid.T) string {
 		rapid.SampledFrom([]string{"0", "0.5"}).Draw(t, "staleness"), rapid.IntRange(0, 1000).Draw(t, "seed"))
 	b += "workload:\n  prompt_tokens: {distribution: lognormal, mean: 400, cv: 1}\n  output_tokens: {distribution: " +
 		"lognormal, mean: 60, cv: 1}\n  requests: 120\n"
+	if rapid.Bool().Draw(t, "classes") {
+		b += "  classes: [{name: a, share: 0.5, priority: 0}, {name: b, share: 0.5, priority: 2}]\n"
+	}
 	if rapid.Bool().Draw(t, "closed") {
 		b += "  closed_loop: {concurrency: 20}\n"
 	} else {
@@ -167,4 +173,26 @@ func TestEveryRequestOfAFleetEndsOnce(t *testing.T) {
 		require.Equal(t, f.Output(), g.Output(), text)
 		require.Equal(t, f.Outcomes, g.Outcomes, text)
 	})
+}
+
+// TestARestartedRequestWaitsBesideLoads: a replica of a decode pool that reads short prompts itself fails, and what it
+// had begun to answer waits elsewhere, behind prompts that are new, while caches are loaded ahead of the next step.
+func TestARestartedRequestWaitsBesideLoads(t *testing.T) {
+	const text = "model: llama-3.1-8b\npools:\n  - {name: prefill, role: prefill, gpu: h100-sxm}\n" +
+		"  - {name: decode, role: decode, gpu: a100-sxm-80gb, replicas: 2, num_gpu_blocks: 400, ORDER}\n" +
+		"disaggregation: {local_below_tokens: 400}\n" +
+		"failures: [{pool: decode, replica: 0, at_s: 3, down_s: 1}, {pool: decode, replica: 1, at_s: 6, down_s: 1}]\n" +
+		"workload:\n  prompt_tokens: {distribution: lognormal, mean: 400, cv: 1, max: 1500}\n" +
+		"  output_tokens: {distribution: lognormal, mean: 100, cv: 1, max: 1500}\n  requests: 400\n" +
+		"  classes: [{name: a, share: 0.5, priority: 0}, {name: b, share: 0.5, priority: 2}]\n" +
+		"  arrivals: {process: gamma, cv: 2, rate: 30}\n"
+	for _, order := range []string{"fcfs", "priority"} {
+		for _, seed := range []string{"1", "2", "3"} {
+			s, err := configs.Read("fleet", []byte(strings.Replace(text, "ORDER", "scheduling_policy: "+order, 1)),
+				configs.Options{Set: []string{"seed=" + seed}})
+			require.NoError(t, err)
+			_, summary := simulate(t, s)
+			require.Equal(t, int64(400), int64(summary.Requests.Completed), order)
+		}
+	}
 }
