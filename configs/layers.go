@@ -242,9 +242,6 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	if isKeyed(target) && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return l.parseKeys(layer, path, text, by)
 	}
-	if law, ok := constant(target); ok && strict.IsNumber(text) {
-		return l.parseConstant(layer, path, law, text, by)
-	}
 	if short, ok := shorthand(target); ok && text != "null" && text != "~" {
 		return l.parse(layer, strict.Join(path, short), text, by)
 	}
@@ -253,7 +250,10 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 		return nil
 	}
 	if law, ok := constant(target); ok {
-		return strict.Errorf(by, "%s", strict.NoLaw(law))
+		if !strict.IsNumber(text) {
+			return strict.Errorf(by, "%s", strict.NoLaw(law))
+		}
+		return l.parseConstant(layer, path, law, text, by)
 	}
 	if isSection(target) || isRows(target) || target.Kind() == reflect.Struct {
 		return strict.Errorf(by, "%s has keys of its own; set those, such as %s.%s", path, path, firstKey(target))

@@ -10,20 +10,20 @@
 //	route.go       arrival → route → router → instance, or the gate
 //	pool.go        identical instances: what they are built from, and their state
 //	instance.go    an engine: plan a step
-//	queue.go       the requests that wait, in order
+//	queue.go       the requests that wait, in order, and the turns of loads among them
 //	pages.go       their packed form, for most of them have no record yet; and the heap of a queue in an order
 //	adapters.go    LoRA adapters: their slots, and which requests wait for one
 //	work.go        what a scheduler may do to a batch: admit, chunk, reserve, pause decodes
 //	preempt.go     and take out of it: recompute, retract, swap
 //	in_turn.go     a step whose blocks do not suffice: requests take them one after the other
 //	batch.go       the requests that run
-//	commit.go      the end of a step: tokens
+//	commit.go      the end of a step: tokens, and what steps were for
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next
 //	loads.go       those that a vLLM scheduler begins and admits in its turn
 //	tiers.go       what a prompt has in stores below host memory is fetched before the request is queued
 //	deadlines.go   clients that cancel requests
-//	ranks.go       data-parallel ranks of an instance, in lock step; what steps were for
+//	ranks.go       data-parallel ranks of an instance, in lock step
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of

@@ -15,6 +15,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/explain"
@@ -89,11 +90,8 @@ row of a table.`,
 
 // engineNames lets flags of layouts go by the names that engines have for them.
 func engineNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	switch strings.ReplaceAll(name, "_", "-") {
-	case "tp", "tp-size", "tensor-parallel-size":
-		name = "tensor-parallel"
-	case "pp", "pp-size", "pipeline-parallel-size":
-		name = "pipeline-parallel"
+	if key := strict.Synonym(name); key == "tensor_parallel" || key == "pipeline_parallel" {
+		name = strings.ReplaceAll(key, "_", "-")
 	}
 	return pflag.NormalizedName(name)
 }

@@ -248,7 +248,7 @@ func flagHint(c *cobra.Command, err error) string {
 	}
 	name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
 	if c.Flags().Lookup("set") != nil {
-		if hint := asKey(strings.ReplaceAll(string(engineNames(nil, name)), "-", "_")); hint != "" {
+		if hint := asKey(strings.ReplaceAll(name, "-", "_")); hint != "" {
 			return hint
 		}
 	}
@@ -262,6 +262,7 @@ func flagHint(c *cobra.Command, err error) string {
 
 // asKey says how --set says a key, of a scenario, of a pool or of a part of either.
 func asKey(key string) string {
+	key = cmp.Or(strict.Synonym(key), key)
 	if at := loadTesterKey(key); at != "" {
 		return fmt.Sprintf("--set %s=… says it; ", at)
 	}
@@ -281,7 +282,8 @@ func asKey(key string) string {
 	return fmt.Sprintf("--set %s=… says it; ", strings.Join(at, "=… or "))
 }
 
-// loadTesterKey returns the key for what load testers, such as vLLM's benchmark, have flags for; empty: there is none.
+// loadTesterKey returns the key of the workload for a word that load testers, such as vLLM's benchmark, have for it;
+// empty: it is none of theirs.
 func loadTesterKey(word string) string {
 	switch word {
 	case "rate", "request_rate", "qps", "rps":
@@ -290,9 +292,9 @@ func loadTesterKey(word string) string {
 		return "workload.requests"
 	case "max_concurrency", "num_concurrent_requests":
 		return "workload.closed_loop.concurrency"
-	case "input", "isl", "input_len", "random_input_len", "input_tokens", "prompt", "prompt_tokens":
+	case "prompt_tokens":
 		return "workload.prompt_tokens"
-	case "osl", "output", "output_len", "random_output_len", "output_tokens":
+	case "output", "output_tokens":
 		return "workload.output_tokens"
 	}
 	return ""

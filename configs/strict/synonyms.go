@@ -13,9 +13,9 @@ func Synonym(word string) string {
 		return "data_parallel"
 	case "ep", "ep_size", "enable_expert_parallel":
 		return "expert_parallel"
-	case "isl", "input", "input_len", "input_tokens", "prompt", "prompts":
+	case "isl", "input", "input_len", "input_tokens", "prompt", "prompts", "random_input_len":
 		return "prompt_tokens"
-	case "osl", "output_len", "output_length":
+	case "osl", "output_len", "output_length", "random_output_len":
 		return "output_tokens"
 	}
 	return ""

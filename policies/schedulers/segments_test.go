@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/policies/internal/testcluster"
 	"github.com/decodesim/decodesim/policies/routers"
@@ -26,15 +25,8 @@ func (s *segments) Price(ranks []sim.Shape, g *sim.Segment) {
 func segmentsOf(t *testing.T, p sim.Scheduler, blocks int64, change func(*sim.PoolSpec),
 	requests ...sim.Request) []string {
 	t.Helper()
-	pool, model := testcluster.NewPool(1, routers.LeastLoaded{}), &segments{}
-	pool.Scheduler, pool.Model = p, model
-	pool.KVBlocks, pool.MaxModelLen = blocks, int32(min(blocks*4, 40))
-	if change != nil {
-		change(pool)
-	}
-	c, log := testcluster.New(nil, requests, pool)
-	c.Run()
-	require.Equal(t, len(requests), log.Count(sim.Completed), "all are served: %v", model.all)
+	model := &segments{}
+	serve(t, p, model, blocks, change, requests)
 	return model.all
 }
 

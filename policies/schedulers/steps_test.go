@@ -59,7 +59,16 @@ func stepsOf(t *testing.T, p sim.Scheduler, blocks int64, change func(*sim.PoolS
 	if v, ok := p.(interface{ Validate() error }); ok {
 		require.NoError(t, v.Validate())
 	}
-	pool, model := testcluster.NewPool(1, routers.LeastLoaded{}), &steps{}
+	model := &steps{}
+	serve(t, p, model, blocks, change, requests)
+	return model.all
+}
+
+// serve runs the requests on an instance whose steps model prices, in so many blocks of 4 tokens.
+func serve(t *testing.T, p sim.Scheduler, model sim.StepModel, blocks int64, change func(*sim.PoolSpec),
+	requests []sim.Request) {
+	t.Helper()
+	pool := testcluster.NewPool(1, routers.LeastLoaded{})
 	pool.Scheduler, pool.Model = p, model
 	pool.KVBlocks, pool.MaxModelLen = blocks, int32(min(blocks*4, 40))
 	if change != nil {
@@ -67,8 +76,7 @@ func stepsOf(t *testing.T, p sim.Scheduler, blocks int64, change func(*sim.PoolS
 	}
 	c, log := testcluster.New(nil, requests, pool)
 	c.Run()
-	require.Equal(t, len(requests), log.Count(sim.Completed), "all are served: %v", model.all)
-	return model.all
+	require.Equal(t, len(requests), log.Count(sim.Completed), "all are served: %v", model)
 }
 
 // three is requests that come at once: the second has the longest prompt, and the third the longest output.
