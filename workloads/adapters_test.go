@@ -201,3 +201,17 @@ func TestAdaptersAreAddedToWhatAnswersBringAbout(t *testing.T) {
 	require.NoError(t, source.(*AdaptedFollower).Err())
 	require.Equal(t, sim.Source(loop), source.(*AdaptedFollower).Unadapted())
 }
+
+// TestTheMostAdaptersAreAccepted: of their number, of the exponent of their law and of a weight.
+func TestTheMostAdaptersAreAccepted(t *testing.T) {
+	for _, law := range []Adapters{{Count: sim.AdaptersMax}, {Count: 2, Zipf: 10, BaseShare: 1},
+		{Count: 2, Weights: []float64{0, 1e9}}} {
+		_, _, err := NewAdapted(nil, AdapterMix{All: &law}, nil, 1)
+		require.NoError(t, err, "%+v", law)
+	}
+	for want, law := range map[string]Adapters{"zipf is 10.1; accepted": {Count: 2, Zipf: 10.1},
+		"weights is 1.000001e+09; accepted": {Count: 2, Weights: []float64{1, 1.000001e9}}} {
+		_, _, err := NewAdapted(nil, AdapterMix{All: &law}, nil, 1)
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -22,7 +22,7 @@ import (
 // loops draws an open loop with or without classes, groups, repeated prompts, limits and clients that cancel.
 func loops(t *rapid.T) OpenLoop {
 	l := requests.Mix{
-		Prompt: lengths.Spec{Distribution: "lognormal", Mean: 100, CV: 1},
+		Prompt: lengths.Spec{Distribution: "lognormal", Mean: rapid.Float64Range(1, 100).Draw(t, "prompt"), CV: 1},
 		Output: lengths.Spec{Distribution: "gamma", Mean: 30, CV: 0.8},
 	}
 	if rapid.Bool().Draw(t, "groups") {

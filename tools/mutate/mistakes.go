@@ -176,6 +176,8 @@ func (f *finder) call(n *ast.CallExpr) (inside bool) {
 	case f.at(n.Fun.Pos(), n.Fun.End()) == "math.IsInf" && !isZero(n.Args[1]):
 		ast.Inspect(n.Args[0], f.visit)
 		return false
+	case f.at(n.Fun.Pos(), n.Fun.End()) == "math.Inf" && !isZero(n.Args[0]):
+		return false
 	}
 	return !isError(n)
 }

@@ -44,6 +44,8 @@ func k(all []int) (*int, int) {
 	}
 	return nil, 6
 }
+
+func inf() float64 { return math.Inf(7) }
 `
 	found, err := mistakesIn("p.go", []byte(source))
 	require.NoError(t, err)

@@ -207,3 +207,31 @@ func TestBadArrivalsAreRefusedByName(t *testing.T) {
 		require.ErrorContains(t, err, "accepted: ")
 	}
 }
+
+// TestBurstsCountWhatTheirStatesSend: between two instants there is what the rate of each state between them has sent,
+// whatever the rates and however long the states last, and no request comes while a state sends none.
+func TestBurstsCountWhatTheirStatesSend(t *testing.T) {
+	for _, s := range []Spec{
+		{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6}, {Process: "on-off", OnRate: 0.9, OnS: 3, OffS: 6},
+		{Process: "on-off", OnRate: 0.01, OffRate: 0.001, OnS: 500, OffS: 50},
+		{Process: "on-off", OnRate: 300, OnS: 0.01, OffS: 1},
+	} {
+		make := func() *bursts {
+			_, pace, err := newBursts(&s, 7)
+			require.NoError(t, err)
+			return pace.(*bursts)
+		}
+		b, n, sum := make(), make(), 0.0 // n draws the same states, one by one
+		for i := range 2000 {
+			requests := float64(i+1) * 0.37
+			at := b.at(requests)
+			for sum+n.rate[n.state()]*(n.end-n.start) < requests {
+				sum += n.rate[n.state()] * (n.end - n.start)
+				n.on, n.start = !n.on, n.end
+				n.end += n.duration()
+			}
+			require.Positive(t, n.rate[n.state()])
+			require.InEpsilon(t, n.start+(requests-sum)/n.rate[n.state()], at, 1e-9, "%+v: %g requests", s, requests)
+		}
+	}
+}

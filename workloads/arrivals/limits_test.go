@@ -128,3 +128,33 @@ func TestBurstsBeyondTheClockAreNotWaitedFor(t *testing.T) {
 	// the clock has 2,290 cycles, in which 0.23 requests are expected: exp(−0.23) of the runs have none
 	assert.InDelta(t, 50*0.795, beyond, 4*2.9)
 }
+
+// TestTheExtremesOfProcessesAreAccepted: of rates, of their spread and of the times between which they change.
+func TestTheExtremesOfProcessesAreAccepted(t *testing.T) {
+	for _, s := range []Spec{
+		{Process: "poisson", Rate: 1e9}, {Process: "gamma", Rate: 1, CV: 100}, {Process: "weibull", Rate: 1, CV: 100},
+		{Process: "on-off", OnRate: 1e9, OffRate: 1e9, OnS: sim.HorizonS, OffS: sim.HorizonS, CV: 100},
+		{Process: "on-off", OnRate: 1, OnS: 1, OffS: 1},
+		{Process: "piecewise", Points: []Point{{0, 0}, {0, 1e9}, {sim.HorizonS, 0}}, PeriodS: sim.HorizonS},
+		{Process: "sinusoid", Rate: 1, PeriodS: 1}, {Process: "sinusoid", Rate: 1, Amplitude: 1, PeriodS: sim.HorizonS},
+	} {
+		p, err := New(s, 1)
+		require.NoError(t, err, "%+v", s)
+		p.Fill(make([]float64, 3))
+	}
+	for want, s := range map[string]Spec{
+		"arrivals.rate is 1.1e+09":           {Process: "poisson", Rate: 1.1e9},
+		"arrivals.on_rate is 1.1e+09":        {Process: "on-off", OnRate: 1.1e9, OnS: 1, OffS: 1},
+		"arrivals.on_s is 4.579201e+06":      {Process: "on-off", OnRate: 1, OnS: sim.HorizonS + 1, OffS: 1},
+		"arrivals.off_s is 4.579201e+06":     {Process: "on-off", OnRate: 1, OnS: 1, OffS: sim.HorizonS + 1},
+		"arrivals.off_rate is -1":            {Process: "on-off", OnRate: 1, OffRate: -1, OnS: 1, OffS: 1},
+		"arrivals.on_rate is 0":              {Process: "on-off", OnS: 1, OffS: 1},
+		"arrivals.on_s is 0":                 {Process: "on-off", OnRate: 1, OffS: 1},
+		"arrivals.points[0].rate is 1.1e+09": {Process: "piecewise", Points: []Point{{0, 1.1e9}}},
+		"arrivals.amplitude is -0.1":         {Process: "sinusoid", Rate: 1, Amplitude: -.1, PeriodS: 1},
+		"arrivals.cv is 100.5":               {Process: "weibull", Rate: 1, CV: 100.5},
+	} {
+		_, err := New(s, 1)
+		require.ErrorContains(t, err, want)
+	}
+}

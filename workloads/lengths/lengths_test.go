@@ -227,3 +227,49 @@ func TestBadPairsAreNamed(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// TestTheExtremesOfLawsAreAccepted: a mean of one token, the longest, and the widest spread of each law.
+func TestTheExtremesOfLawsAreAccepted(t *testing.T) {
+	const most = 1<<30 - 1
+	for _, law := range []Spec{
+		{Distribution: "fixed", Mean: 1}, {Distribution: "fixed", Mean: most},
+		{Distribution: "uniform", Mean: 5, CV: 1 / math.Sqrt(3)}, {Distribution: "uniform", Min: 1, Max: most},
+		{Distribution: "uniform", Min: 7, Max: 7}, {Distribution: "normal", Mean: 5, CV: 1},
+		{Distribution: "lognormal", Mean: 1, CV: 100}, {Distribution: "gamma", Mean: 5, CV: 100, Max: 1},
+		{Distribution: "pareto", Mean: 5, Shape: 1000}, {Distribution: "zipf", Mean: 5, Max: 9},
+		{Distribution: "zipf", Mean: 1, Max: 9}, {Distribution: "empirical", Values: []float64{1, most}},
+		{Distribution: "empirical", Values: []float64{1}, Weights: []float64{1e18}},
+		{Distribution: "empirical", Edges: []float64{0, 2}, Weights: []float64{1}},
+		{Distribution: "empirical", Edges: []float64{0, 0, most}, Weights: []float64{0, 1e-3}},
+		{Distribution: "empirical", Quantiles: []Quantile{{0, 0}, {1, 2}}},
+		{Distribution: "empirical", Quantiles: []Quantile{{0, 3}, {0.5, 3}, {0.5, 4}, {1, most}}},
+	} {
+		l, err := New("p", law)
+		require.NoError(t, err, "%+v", law)
+		for r := rng.Stream(1, "x"); l.Truncated < 100 && l.Mean < 1e9; l.Mean *= 2 {
+			n := l.Draw(r)
+			require.True(t, n >= 1 && n <= most, "%+v: %d", law, n)
+		}
+	}
+	for want, law := range map[string]Spec{
+		"p.shape is 1001; accepted": {Distribution: "pareto", Mean: 5, Shape: 1001},
+		"p.cv is 100.5; accepted":   {Distribution: "lognormal", Mean: 5, CV: 100.5},
+		"p.weights[1] is 1.1e+18":   {Distribution: "empirical", Values: []float64{1, 2}, Weights: []float64{1, 1.1e18}},
+		"p.values[0] is 1.07374182": {Distribution: "empirical", Values: []float64{most + 1}},
+		"p.min is 0; accepted":      {Distribution: "uniform", Max: 3},
+		"mean above 0":              {Distribution: "empirical", Edges: []float64{0, 0}, Weights: []float64{1}},
+	} {
+		_, err := New("p", law)
+		require.ErrorContains(t, err, want)
+	}
+	require.True(t, (&Spec{Distribution: "fixed"}).Given())
+	require.False(t, new(Spec).Given())
+	require.Equal(t, Spec{Distribution: "fixed", Mean: 3}, Fixed(3))
+}
+
+// TestWeightsCountUpToTheMost: the greatest weight is four times as heavy as a quarter of it.
+func TestWeightsCountUpToTheMost(t *testing.T) {
+	l, err := New("p", Spec{Distribution: "empirical", Values: []float64{10, 20}, Weights: []float64{1e18, 0.25e18}})
+	require.NoError(t, err)
+	require.InDelta(t, 12, l.Mean, 1e-9)
+}

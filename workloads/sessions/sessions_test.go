@@ -289,6 +289,7 @@ func TestWhatIsExpectedComes(t *testing.T) {
 		sum += float64(r.Prompt)
 		require.Less(t, r.Arrival.Seconds(), 2000.0)
 	}
+	require.Len(t, s.free, len(s.live), "a session that the end cuts off leaves nothing")
 	require.InEpsilon(t, s.Requests(), len(all), 0.05)
 	require.InEpsilon(t, 2*3.5, s.Rate(), 0.05)
 	require.InEpsilon(t, sum/float64(len(all)), prompt, 0.05)

@@ -172,3 +172,34 @@ func TestBlocksAreNamedByTheirSize(t *testing.T) {
 		assert.Equal(t, want > 0, key == name, name)
 	}
 }
+
+// TestOnlyDigitsAreDigits: what stands beside 0 and 9 among the characters is none, wherever a number has one.
+func TestOnlyDigitsAreDigits(t *testing.T) {
+	for text, parse := range map[string]func([]byte) (instant, bool){
+		"2023-04-05 06:07:08.9+10:11": parseDate, "12.5": parseSeconds, "34.5": parseMilliseconds, "1.5e1": parseSeconds,
+	} {
+		_, ok := parse([]byte(text))
+		assert.True(t, ok, text)
+		for i, c := range text {
+			for _, other := range []byte{'0' - 1, '9' + 1} {
+				if c < '0' || c > '9' {
+					continue
+				}
+				wrong := []byte(text)
+				wrong[i] = other
+				_, ok := parse(wrong)
+				assert.False(t, ok, "%s", wrong)
+			}
+		}
+	}
+	for _, text := range []string{"1", "12", "123"} {
+		for i := range text {
+			for _, other := range []byte{'0' - 1, '9' + 1} {
+				wrong := []byte(text)
+				wrong[i] = other
+				_, ok := parseID(wrong)
+				assert.False(t, ok, "%s", wrong)
+			}
+		}
+	}
+}

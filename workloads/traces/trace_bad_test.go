@@ -121,7 +121,7 @@ func TestALineIsOneObject(t *testing.T) {
 		`{` + members + ` "x":1}`: false, `{` + members + `,}`: false, `{` + members: false, `{` + members + `}}`: false,
 		`{` + members + `,"x"}`: false, `{` + members + `,"x" 1}`: false, `{` + members + `,"x":}`: false,
 		`{` + members + `,x:1}`: false, `[` + members + `]`: false, members: false, `{,` + members + `}`: false,
-		`{` + members + `,"x:1}`: false, `{` + members + `,"x":[1}`: false, `{` + members + `;"x":1}`: false,
+		`[` + members + `}`: false, `,` + members + `}`: false, `{` + members + `,"x:1}`: false, `{` + members + `,"x":[1}`: false, `{` + members + `;"x":1}`: false,
 	} {
 		_, err := New("t", strings.NewReader(`{"arrival_s":0,"input_tokens":10,"output_tokens":10}`+"\n"+line+"\n"), Options{})
 		if sound {

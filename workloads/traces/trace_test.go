@@ -138,6 +138,7 @@ func TestOptionsSelectAndStretch(t *testing.T) {
 		"trace.start_s is -1":           {StartS: -1},
 		"trace.end_s is 2":              {StartS: 3, EndS: 2},
 		"no requests from 50 s on":      {StartS: 50},
+		"no requests from 1e-12 s to":   {StartS: 1e-12, EndS: 0.5},
 		"no requests from 2.2 s to 2.8": {StartS: 2.2, EndS: 2.8},
 	} {
 		_, err := New("trace", strings.NewReader(text), o)

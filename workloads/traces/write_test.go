@@ -31,18 +31,22 @@ func rewritten(t *testing.T, text, format string) (before, after []sim.Request, 
 	return before, sourcetest.Drain(again), out.String()
 }
 
-// TestEveryFormatIsReadBack: arrivals and lengths are the same behind every format with arrivals, within its clock.
+// TestEveryFormatIsReadBack: arrivals and lengths are the same behind every format with arrivals, to the picosecond but
+// for azure, which counts the ticks of 100 ns that have passed, and mooncake, which rounds to milliseconds.
 func TestEveryFormatIsReadBack(t *testing.T) {
 	const text = "arrival_s,input_tokens,output_tokens,max_output_tokens,cancelled_after_s\n" +
-		"0,10,5,8,\n0.000000000001,700,5,0,0.25\n86401.25,513,90,,\n"
-	for format, clock := range map[string]sim.Duration{"decodesim": 1, "azure": 100 * sim.Nanosecond, "vidur": 1,
-		"burstgpt": 1, "mooncake": sim.Second / 1000} {
+		"0,10,5,8,\n0.000000000001,700,5,0,0.25\n7.0014999,4,4,,\n86401.2505,513,90,,\n"
+	const tick, millisecond = sim.Time(100 * sim.Nanosecond), sim.Time(sim.Second / 1000)
+	exactly := func(at sim.Time) sim.Time { return at }
+	for format, written := range map[string]func(sim.Time) sim.Time{"decodesim": exactly, "vidur": exactly,
+		"burstgpt": exactly, "azure": func(at sim.Time) sim.Time { return at - at%tick },
+		"mooncake": func(at sim.Time) sim.Time { return (at + millisecond/2) / millisecond * millisecond }} {
 		before, after, _ := rewritten(t, text, format)
 		require.Len(t, after, len(before), format)
 		for i, was := range before {
 			is := after[i]
 			require.Equal(t, []int32{was.Prompt, was.Output}, []int32{is.Prompt, is.Output}, format)
-			require.InDelta(t, int64(was.Arrival), int64(is.Arrival), float64(clock), format)
+			require.Equal(t, written(was.Arrival), is.Arrival, format)
 			if format == "decodesim" {
 				require.Equal(t, was.MaxOutput, is.MaxOutput)
 				require.Equal(t, was.Deadline, is.Deadline)
@@ -114,4 +118,39 @@ func TestAFormatSaysWhatItCannotHold(t *testing.T) {
 	require.Empty(t, Lost("azure", Columns{}))
 	require.Len(t, Lost("mooncake", Columns{}), 1, "its clock counts milliseconds")
 	require.Equal(t, []bool{true, false, false}, []bool{JSONLines("mooncake"), JSONLines("azure"), JSONLines("none")})
+}
+
+// TestWhatOnlyDecodesimHasIsReadBack: limits, cancellations, sessions and adapters, whose numbers are decimal.
+func TestWhatOnlyDecodesimHasIsReadBack(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "decodesim", Columns{Limits: true, Sessions: true, Adapters: true})
+	require.NoError(t, err)
+	var all []sim.Request
+	for i := range int32(300) {
+		r := sim.Request{ID: i, Arrival: sim.Time(i) * 7, Prompt: 1 + i, Output: 2 + i/2, Session: i % 150}
+		r.Adapter = uint16(i % 30)
+		if i%3 == 0 {
+			r.MaxOutput = 2 + i
+		}
+		if i%5 == 0 {
+			r.Deadline = r.Arrival + 1 + sim.Time(i)
+		}
+		all = append(all, r)
+		require.NoError(t, w.Write(&r))
+	}
+	require.NoError(t, w.Close())
+	require.Contains(t, out.String(), "\n0.000000000805,116,59,,0.000000000116,115,25\n")
+	in, err := New("in", bytes.NewReader(out.Bytes()), Options{Adapters: 29})
+	require.NoError(t, err)
+	seen := map[int32]int32{}
+	for i, r := range sourcetest.Drain(in) {
+		was := all[i]
+		if n, ok := seen[was.Session]; ok {
+			require.Equal(t, n, r.Session, "requests of one session are of one")
+		}
+		seen[was.Session] = r.Session
+		r.Session = was.Session
+		require.Equal(t, was, r)
+	}
+	require.Len(t, seen, 150)
 }

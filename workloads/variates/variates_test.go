@@ -2,6 +2,7 @@ package variates
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -114,4 +115,26 @@ func TestCurvesAreLinearBetweenTheirPoints(t *testing.T) {
 	for u, want := range map[float64]float64{0: 10, .25: 15, .5: 20, .6: 25, .9: 40, .95: 90, 1: 140} {
 		assert.InDelta(t, want, f.At(u), 1e-9, "at %g", u)
 	}
+}
+
+// counted is a source that counts the numbers that were drawn from it.
+type counted struct {
+	rand.Source
+	n int
+}
+
+func (c *counted) Uint64() uint64 { c.n++; return c.Source.Uint64() }
+
+// TestAShapeOfOneNeedsNoPower: only below 1 is a second number drawn for each, which is slower.
+func TestAShapeOfOneNeedsNoPower(t *testing.T) {
+	numbers := func(shape float64) int {
+		c := &counted{Source: rand.NewPCG(1, 2)}
+		g, r := NewGamma(shape), rand.New(c)
+		for range 10_000 {
+			g.Draw(r)
+		}
+		return c.n
+	}
+	assert.InEpsilon(t, numbers(1.01), numbers(1), 0.02)
+	assert.Greater(t, numbers(0.99), numbers(1)+9_000)
 }

@@ -1,0 +1,60 @@
+package sessions
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
+)
+
+// TestSessionsThatTheClockCutsOffSaySo: exactly where fewer turns were asked than there are to be, be it one. Three
+// sessions are expected in two thirds of the clock, so that they come too late in many runs.
+func TestSessionsThatTheClockCutsOffSaySo(t *testing.T) {
+	c := talk(3)
+	c.Arrivals.Rate, c.Turns, c.Think = 1e-6, lengths.Fixed(1), Span{}
+	asked := [4]int{}
+	for seed := range uint64(40) {
+		s, err := NewSessionLoop(c, seed)
+		require.NoError(t, err)
+		n := len(converse(t, s, linear, nil))
+		asked[n]++
+		if n == 3 {
+			require.NoError(t, s.Err())
+			continue
+		}
+		require.ErrorContains(t, s.Err(), "a session would begin after")
+	}
+	require.Positive(t, asked[2])
+	require.Positive(t, asked[3])
+}
+
+// TestTheMostOfLoopsIsAccepted: of clients, of the ramp and of the times between.
+func TestTheMostOfLoopsIsAccepted(t *testing.T) {
+	c := talk(1)
+	c.Arrivals, c.Concurrency = arrivals.Spec{}, 1
+	c.PauseS, c.RampS, c.Turns = sim.HorizonS/100, sim.HorizonS, lengths.Fixed(65536)
+	for _, law := range []Span{{"fixed", sim.HorizonS / 100, 0}, {"fixed", 0, 0}, {"gamma", 1, 100}} {
+		c.Think = law
+		_, err := NewSessionLoop(c, 1)
+		require.NoError(t, err, "%+v", law)
+	}
+	for want, change := range map[string]func(c *SessionLoop){
+		"closed_loop.concurrency is 16777217; accepted": func(c *SessionLoop) { c.Concurrency = 1<<24 + 1 },
+		"closed_loop.think_time_s is 45793; accepted":   func(c *SessionLoop) { c.PauseS = sim.HorizonS/100 + 1 },
+		"closed_loop.ramp_s is 4.579201e+06; accepted":  func(c *SessionLoop) { c.RampS = sim.HorizonS + 1 },
+		"sessions.turns.mean is 65537; accepted":        func(c *SessionLoop) { c.Turns = lengths.Fixed(65537) },
+		"sessions.think_time_s.mean is 45793; accepted": func(c *SessionLoop) { c.Think.MeanS = sim.HorizonS/100 + 1 },
+		"sessions.think_time_s.cv is 101; accepted":     func(c *SessionLoop) { c.Think.CV = 101 },
+	} {
+		bad := c
+		change(&bad)
+		_, err := NewSessionLoop(bad, 1)
+		require.ErrorContains(t, err, want)
+	}
+	loop := ClosedLoop{Concurrency: 1 << 4, ThinkTimeS: sim.HorizonS / 100, RampS: sim.HorizonS, Mix: c.Mix, Requests: 1}
+	_, err := NewClosedLoop(loop, 1)
+	require.NoError(t, err)
+}
