@@ -121,7 +121,7 @@ func (s *searchers) leave(err error) error {
 // forget removes the directory of a queue of ours.
 func (s *searchers) forget(really bool) {
 	if s.dir != "" && really {
-		_ = os.RemoveAll(s.dir)
+		workers.RemoveFolder(s.dir)
 	}
 }
 

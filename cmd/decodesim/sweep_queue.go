@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/sweep"
@@ -15,7 +14,7 @@ import (
 func (x *opened) leave(dir string, w *sweep.Work) {
 	x.close()
 	if n := w.Ended(); x.server != nil && (n == 0 || n == w.Runs()) {
-		_ = os.RemoveAll(filepath.Join(dir, queueName))
+		workers.RemoveFolder(filepath.Join(dir, queueName))
 	}
 }
 

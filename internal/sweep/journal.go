@@ -44,6 +44,9 @@ var errOther = errors.New("it holds an unfinished sweep that is another one, or 
 // process left half written is cut off.
 func openJournal(dir string, is opening, runs int) (*journal, error) {
 	path := filepath.Join(dir, journalName)
+	if at, err := os.Lstat(path); err == nil && !at.Mode().IsRegular() {
+		return nil, fmt.Errorf("output %q: %w", dir, errOther)
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
@@ -56,30 +59,32 @@ func openJournal(dir string, is opening, runs int) (*journal, error) {
 	return j, nil
 }
 
-// recover reads what the journal has, and begins one that has nothing.
+// recover reads what the journal has, and begins one that has nothing. A file that does not begin as the journal of
+// this sweep does is somebody else's and stays as it is.
 func (j *journal) recover(is opening) error {
-	r := bufio.NewReaderSize(j.file, 1<<16)
-	line, err := r.ReadBytes('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	first, err := json.Marshal(is)
+	if err != nil {
 		return err
 	}
-	if errors.Is(err, io.EOF) { // nothing, or less than a line
-		if err := j.file.Truncate(0); err != nil {
-			return err
-		}
+	first = append(first, '\n')
+	head := make([]byte, len(first))
+	n, err := io.ReadFull(j.file, head)
+	switch whole := err == nil; {
+	case !whole && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case !bytes.HasPrefix(first, head[:n]):
+		return errOther
+	case !whole: // nothing, or less than a line
 		return j.write(is)
 	}
-	var was opening
-	if err := json.Unmarshal(line, &was); err != nil || was != is {
-		return errOther
-	}
-	for j.end = int64(len(line)); ; j.end += int64(len(line)) {
-		line, err = r.ReadBytes('\n')
+	r := bufio.NewReaderSize(j.file, 1<<16)
+	for j.end = int64(len(first)); ; {
+		line, err := readLine(r, rowMax)
 		if errors.Is(err, io.EOF) {
 			return j.file.Truncate(j.end)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s is damaged at byte %d: %w; remove it", journalName, j.end, err)
 		}
 		var row Row
 		place, of := 0, false
@@ -90,6 +95,25 @@ func (j *journal) recover(is opening) error {
 			return fmt.Errorf("%s is damaged at byte %d; remove it", journalName, j.end)
 		}
 		j.note(place, j.end)
+		j.end += int64(len(line))
+	}
+}
+
+// rowMax bounds the line of a row, in bytes: it has a few hundred numbers, and names that are bounded.
+const rowMax = 16 << 20
+
+// readLine reads a line of at most so many bytes with its end. What is less than a line is io.EOF.
+func readLine(r *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > most:
+			return nil, fmt.Errorf("a line has more than %d MiB", most>>20)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
 	}
 }
 

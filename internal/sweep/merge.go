@@ -134,8 +134,9 @@ func openPart(dir string) (*part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("merge: %q is no shard that has ended: it has no %s", dir, shardName)
 	}
-	if err := json.Unmarshal(head, &p.shardFile); err != nil || p.Schema != SchemaShard || p.Shard.I < 1 ||
-		p.Shard.I > p.Shard.N || p.Head.Points < 1 || len(p.Head.Seeds) == 0 {
+	err = errors.Join(inputs.DuplicateKey(head), json.Unmarshal(head, &p.shardFile))
+	if err != nil || p.Schema != SchemaShard || p.Shard.I < 1 || p.Shard.I > p.Shard.N || p.Head.Points < 1 ||
+		len(p.Head.Seeds) == 0 {
 		return nil, fmt.Errorf("merge: %s of %q is not of this program", shardName, dir)
 	}
 	p.file, err = inputs.Open(filepath.Join(dir, rowsName))
@@ -155,7 +156,7 @@ func inOrder(parts []*part, do func(*Row) error) error {
 	}
 	for k := range parts[0].Head.Runs() {
 		p := parts[k%len(parts)]
-		line, err := p.rows.ReadBytes('\n')
+		line, err := readLine(p.rows, rowMax)
 		var r Row
 		if err == nil {
 			err = json.Unmarshal(line, &r)

@@ -16,12 +16,6 @@ import (
 	"time"
 )
 
-// The files of a queue beside its streams.
-const (
-	tokenName       = "token"
-	certificateName = "certificate.pem"
-)
-
 // validFor is how long a certificate of ours is valid: longer than any sweep.
 const validFor = 365 * 24 * time.Hour
 
@@ -66,9 +60,9 @@ func makeCertificate(path, host string) error {
 // ownToken returns the token of the queue in a directory, and makes one if it has none.
 func ownToken(dir string) (token, path string, err error) {
 	path = filepath.Join(dir, tokenName)
-	text, err := os.ReadFile(path)
-	if err == nil && len(text) > 0 {
-		return string(text), path, nil
+	token, err = readToken(dir)
+	if err != nil || token != "" {
+		return token, path, err
 	}
 	token = rand.Text()
 	return token, path, os.WriteFile(path, []byte(token), 0o600)

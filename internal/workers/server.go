@@ -43,7 +43,7 @@ func Serve(l Listen) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+	if err := claimFolder(l.Dir); err != nil {
 		return nil, err
 	}
 	s := &Server{host: host, secure: !isLoopback(host) || l.Cert != ""}
@@ -52,7 +52,7 @@ func Serve(l Listen) (*Server, error) {
 		return nil, err
 	}
 	options := &server.Options{ServerName: "decodesim", Host: host, Port: port, NoLog: true, NoSigs: true,
-		Authorization: s.Token, JetStream: true, StoreDir: filepath.Join(l.Dir, "streams"),
+		Authorization: s.Token, JetStream: true, StoreDir: filepath.Join(l.Dir, streamsName),
 		SyncAlways: true} // a result that was acknowledged outlives the machine
 	if s.secure {
 		certificate, err := s.certificate(l)
