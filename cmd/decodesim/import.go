@@ -201,5 +201,9 @@ func readNamed(path string) ([]byte, error) {
 	if at, err := file.Stat(); err != nil || at.IsDir() {
 		return nil, errors.Join(err, fmt.Errorf("%s is a directory", path))
 	}
-	return io.ReadAll(io.LimitReader(file, namedMax))
+	text, err := io.ReadAll(io.LimitReader(file, namedMax+1))
+	if err == nil && len(text) > namedMax {
+		return nil, fmt.Errorf("%s is longer than %d bytes (4 MiB)", path, namedMax)
+	}
+	return text, err
 }

@@ -45,3 +45,28 @@ func Take(n *yaml.Node, key string) *yaml.Node {
 	}
 	return nil
 }
+
+// Repeated returns a key that stands twice in one mapping, of all that n holds; nil: each stands once. It takes a time
+// by the number of keys, where the library compares each with all others.
+func Repeated(n *yaml.Node) *yaml.Node {
+	if n == nil || n.Kind == yaml.ScalarNode {
+		return nil
+	}
+	if n.Kind == yaml.MappingNode {
+		seen := make(map[string]bool, len(n.Content)/2)
+		for _, pair := range Pairs(n) {
+			if key := pair[0]; key.Kind == yaml.ScalarNode {
+				if seen[key.Value] {
+					return key
+				}
+				seen[key.Value] = true
+			}
+		}
+	}
+	for _, inner := range n.Content {
+		if key := Repeated(inner); key != nil {
+			return key
+		}
+	}
+	return nil
+}

@@ -56,6 +56,8 @@ func text(n *yaml.Node, v reflect.Value) error {
 	case !inputs.Printable(n.Value):
 		return fmt.Errorf("%q has characters that do not print or that turn its direction; expected text without them",
 			n.Value)
+	case n.Value != "" && !inputs.Seen(n.Value):
+		return fmt.Errorf("%q has no character that can be seen; expected text with some", n.Value)
 	}
 	v.SetString(n.Value)
 	return nil

@@ -45,7 +45,11 @@ func Read(text string, o Options) (*Import, error) {
 	if err != nil {
 		return nil, err
 	}
-	if script, ok := manifest(text); ok {
+	script, ok, err := manifest(text)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
 		text = script
 	}
 	l, err := split(text, v)

@@ -1,18 +1,22 @@
 package vllmargs
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // manifest returns what the containers of a Compose file or a Kubernetes manifest run, as the lines of a script that
-// does the same with docker run; ok: the text is such a file.
-func manifest(text string) (script string, ok bool) {
+// does the same with docker run; ok: the text is such a file. It refuses one with a key that stands twice, of which
+// readers keep not all the same.
+func manifest(text string) (script string, ok bool, err error) {
 	if len(text) > textMax {
-		return "", false
+		return "", false, nil
 	}
 	var lines []string
 	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
@@ -26,9 +30,14 @@ func manifest(text string) (script string, ok bool) {
 			ok, lines = true, append(lines, containersIn(services, 0)...)
 		case valueOf(top, "apiVersion") != nil:
 			ok, lines = true, append(lines, containersIn(top, 0)...)
+		default:
+			continue
+		}
+		if key := strict.Repeated(top); key != nil {
+			return "", false, fmt.Errorf("line %d: key %q stands twice in one mapping; expected it once", key.Line, key.Value)
 		}
 	}
-	return strings.Join(lines, "\n"), ok
+	return strings.Join(lines, "\n"), ok, nil
 }
 
 // manifestDepthMax is how deep containers are sought: those of a custom resource are within 12 levels.

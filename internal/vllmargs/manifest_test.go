@@ -60,16 +60,20 @@ spec:
 		assert.Equal(t, string(want.Text), string(got.Text), name)
 	}
 	for text, message := range map[string]string{
-		"services:\n  web: {image: nginx}\n":                         `"docker run nginx" starts no server that is known`,
-		"services: {}\n":                                             "the command line is empty",
+		"services:\n  web: {image: nginx}\n":            `"docker run nginx" starts no server that is known`,
+		"services:\n  a:\n    image: x\n    image: y\n": `line 4: key "image" stands twice`,
+		"apiVersion: v1\nspec: [{name: a, name: b}]\n":  `line 2: key "name" stands twice`,
+		"services: {}\n": "the command line is empty",
 		"apiVersion: v1\nkind: Pod\nspec: &a\n  again: *a\n":         "the command line is empty",
 		"services:\n  a: {image: vllm/vllm-openai, command: null}\n": "names no model",
 	} {
 		_, err := Read(text, options)
 		require.ErrorContains(t, err, message, text)
 	}
-	_, ok := manifest("vllm serve Qwen/Qwen3-32B: services")
-	assert.False(t, ok)
-	_, ok = manifest(strings.Repeat("services: ", 1<<18))
-	assert.False(t, ok)
+	for _, text := range []string{"vllm serve Qwen/Qwen3-32B: services", strings.Repeat("services: ", 1<<18),
+		"a: 1\na: 2\n"} {
+		_, ok, err := manifest(text)
+		assert.NoError(t, err)
+		assert.False(t, ok)
+	}
 }

@@ -1,11 +1,15 @@
 package vllmargs
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // namesFile reports whether a flag names a file of further flags.
@@ -41,8 +45,11 @@ func (d *draft) gather(args []string) ([]*given, error) {
 			return nil, fmt.Errorf("%s is one file of settings too many; expected at most %d", g.text(), filesMax)
 		}
 		text, err := d.options.ReadFile(g.value())
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			continue
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", g.text(), err)
 		}
 		more, err := d.settings(g, text)
 		if err != nil {
@@ -69,6 +76,10 @@ func (d *draft) settings(g *given, text []byte) ([]*given, error) {
 	}
 	if root.Content[0].Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("%s: expected a YAML file of settings, each as key: value", g.text())
+	}
+	if key := strict.Repeated(&root); key != nil {
+		return nil, fmt.Errorf("%s: line %d: key %q stands twice in one mapping; expected it once", g.text(), key.Line,
+			key.Value)
 	}
 	return d.parse(flattened("--", root.Content[0], 0))
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/setup"
@@ -49,16 +47,11 @@ func readInferencePerf(s *datafile.Source, f *measured.File) error {
 
 // readSettings reads the tool's config.yaml beside the data, if it is there.
 func readSettings(s *datafile.Source) (datafile.Object, error) {
-	o := datafile.Object{Origin: &datafile.Origin{File: "config.yaml", Line: 1}}
-	data, path, err := s.Companion("config.yaml")
+	data, path, err := s.CompanionUpTo(datafile.SettingsMax, "config.yaml")
 	if err != nil || data == nil {
-		return o, err
+		return datafile.Object{Origin: &datafile.Origin{File: "config.yaml", Line: 1}}, err
 	}
-	o.Origin.File = path
-	if err := yaml.Unmarshal(data, &o.Fields); err != nil {
-		return o, fmt.Errorf("%s: not YAML: %w", path, err)
-	}
-	return o, nil
+	return datafile.ReadSettings(path, data)
 }
 
 func perfRun(o, settings datafile.Object, id string) measured.Run {

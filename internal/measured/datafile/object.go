@@ -76,8 +76,8 @@ func (o Object) Text(key string) string {
 		value = list[0]
 	}
 	text, _ := value.(string)
-	if !inputs.Printable(text) {
-		o.Fail(key, value, "text without characters that do not print")
+	if !inputs.Printable(text) || text != "" && !inputs.Seen(text) {
+		o.Fail(key, value, "text that can be seen, without characters that do not print")
 	}
 	return text
 }

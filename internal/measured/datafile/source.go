@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
@@ -51,10 +52,15 @@ func (s *Source) Neighbours(extension string) []string {
 
 // Companion returns a file that goes with the data: beside it, or under the shared folder.
 func (s *Source) Companion(names ...string) ([]byte, string, error) {
+	return s.CompanionUpTo(inputs.DataMax, names...)
+}
+
+// CompanionUpTo is Companion of a file that has at most so many bytes.
+func (s *Source) CompanionUpTo(limit int64, names ...string) ([]byte, string, error) {
 	for _, dir := range s.dirs() {
 		for _, name := range names {
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			data, err := ReadFile(path)
+			data, err := inputs.Read(path, limit)
 			if err == nil {
 				return data, path, nil
 			}
