@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -141,9 +143,13 @@ func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 			for _, tokens := range []int{512, 16384} {
 				d := deployment(t, name, "h100-sxm", tensor) // no more GPUs can share it
 				d.GPU.MemoryBytes.Value = 4e12
+				if strings.HasPrefix(name, "llama") { // those without experts may have adapters
+					d.LoRA = hardware.LoRA{Slots: 8, RankMax: 64, Modules: []string{llm.ModuleQ, llm.ModuleDown}}
+				}
 				share := hardware.MemoryShare{Of: of, Share: 0.8}
 				m, err := d.MemoryOf(share, tokens, 64, 16)
 				require.NoError(t, err)
+				require.Equal(t, d.LoRA.Slots > 0, m.Adapters > 0)
 				fixed := m.Weights + m.Adapters
 				beside := m.Activations + m.Context
 				want := map[hardware.ShareOf]float64{hardware.OfTotal: 0.8*4e12 - fixed - beside,
@@ -196,4 +202,22 @@ func TestActivationsAreThoseOfTheWidestLayer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestABlockThatJustFitsIsEnough, and a byte less of memory is not: the error says that a byte is missing.
+func TestABlockThatJustFitsIsEnough(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	share := hardware.MemoryShare{Of: hardware.OfStatic, Share: 1}
+	m, err := d.MemoryOf(share, 2048, 64, 16)
+	require.NoError(t, err)
+	require.InDelta(t, 16*131_072, m.BlockBytes, 0)
+	d.GPU.MemoryBytes.Value = m.Weights + m.BlockBytes
+	m, err = d.MemoryOf(share, 2048, 64, 16)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, m.Blocks)
+	d.GPU.MemoryBytes.Value--
+	_, err = d.MemoryOf(share, 2048, 64, 16)
+	var small *hardware.MemoryError
+	require.ErrorAs(t, err, &small)
+	assert.InDelta(t, 1, small.MissBytes, 0)
 }

@@ -66,3 +66,9 @@ func Touched(d *Deployment, tokens float64) (touched, busiest, rows float64) {
 	busiest, rows = r.busiest(tokens, touched)
 	return touched, busiest, rows
 }
+
+// GreatestNormal is the mean of the greatest of n independent standard normal numbers, GreatestBinomial that of m draws
+// each with chance a, in standard deviations from their mean, and Smax the time of two overlapping uses of a GPU.
+func GreatestNormal(n float64) float64                    { return greatestNormal(n) }
+func GreatestBinomial(m int, a float64, many int) float64 { return greatestBinomial(m, a, many) }
+func Smax(a, b, p float64) float64                        { return smax(a, b, p) }

@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -136,4 +137,33 @@ func TestTextsPreferExperts(t *testing.T) {
 	assert.Equal(t, read(many, 1, 0), read(many, 0, 1))
 	assert.Equal(t, read(many, 0.5, 0), read(many, 0.5, 1), "the scenario says it")
 	assert.Equal(t, read(few, 1.0/16, 0), read(few, 0, 1))
+}
+
+// TestTheGreatestOfANumber of standard normal numbers: 0 of one, 1/√π of two, 3/(2√π) of three and 6·atan(√2)/π^1.5 of
+// four. Of binomials of one draw with chance a, the greatest of n is 1 unless all are 0.
+func TestTheGreatestOfANumber(t *testing.T) {
+	for n, want := range map[float64]float64{1: 0, 2: 1 / math.Sqrt(math.Pi), 3: 1.5 / math.Sqrt(math.Pi),
+		4: 6 * math.Atan(math.Sqrt2) / math.Pow(math.Pi, 1.5)} {
+		assert.InDelta(t, want, hardware.GreatestNormal(n), 1e-6, n)
+	}
+	for _, a := range []float64{0.1, 0.5, 0.9} {
+		for _, n := range []int{1, 2, 5} {
+			want := (1 - math.Pow(1-a, float64(n)) - a) / math.Sqrt(a*(1-a))
+			assert.InDelta(t, want, hardware.GreatestBinomial(1, a, n), 1e-12)
+		}
+	}
+	// Two throws of two coins: the greater has 0, 1 or 2 heads in 1, 8 and 7 of 16 cases, so 22/16 on average; √(1/2) is
+	// the standard deviation.
+	assert.InDelta(t, (22.0/16-1)/math.Sqrt(0.5), hardware.GreatestBinomial(2, 0.5, 2), 1e-12)
+}
+
+// TestOverlappingUses of a GPU are between the longer of the two and their sum: by hand for 3 and 4.
+func TestOverlappingUses(t *testing.T) {
+	for p, want := range map[float64]float64{1: 7, 2: 5, 3: math.Cbrt(91), 4: math.Pow(337, 0.25), math.Inf(1): 4} {
+		assert.InEpsilon(t, want, hardware.Smax(3, 4, p), 1e-12, p)
+		assert.InEpsilon(t, want, hardware.Smax(4, 3, p), 1e-12, p)
+		assert.Equal(t, 3.0, hardware.Smax(3, 0, p), p)
+		assert.Equal(t, 3.0, hardware.Smax(0, 3, p), p)
+		assert.Zero(t, hardware.Smax(0, 0, p), p)
+	}
 }

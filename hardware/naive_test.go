@@ -14,8 +14,24 @@ import (
 
 // naive is the length of a step in seconds, added up from the twin's parts with every loss and every floor.
 func naive(d *hardware.Deployment, b batch) float64 {
-	e, m := &d.Efficiency, busiest(d, b)
+	m := busiest(d, b)
 	eager := pad(d, &m)
+	gpuS, launchS := naivePass(d, b, m, eager)
+	return withHost(d, besideLaunch(d, b, gpuS, launchS), m)
+}
+
+// withHost is a step that its engine prepares before it or beside it.
+func withHost(d *hardware.Deployment, together float64, m mine) float64 {
+	preparing := d.Efficiency.StepS + float64(m.decodes)*d.Efficiency.SequenceHostS
+	if d.Launch.Async {
+		return max(together, preparing)
+	}
+	return together + preparing
+}
+
+// naivePass is how long one run of the model takes the GPU, and how long the host to launch it.
+func naivePass(d *hardware.Deployment, b batch, m mine, eager bool) (gpuS, launchS float64) {
+	e := &d.Efficiency
 	products, others := naiveParts(d, b, m)
 	sum := products + others
 	layers, moe := 0.0, 0.0
@@ -66,21 +82,15 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	sum += reduceS + exchangeS + fixed + expandedS(d, b, m)
 	stages := float64(d.Parallel.Pipeline)
 	slowest := stages * math.Ceil(layers/stages) / layers
-	gpuS := sum*slowest + transferS + logitsS(d, m) + float64(m.decodes)*e.SequenceS
+	gpuS = sum*slowest + transferS + logitsS(d, m) + float64(m.decodes)*e.SequenceS
 	if d.Parallel.Data > 1 {
 		gpuS += e.RankS
 	}
-	launchS := slowest * (layers*e.EagerLayerS + e.EagerLaunch*(exchanging(d)*moe*e.MoELayerS+mixers*e.MixerLayerS))
+	launchS = slowest * (layers*e.EagerLayerS + e.EagerLaunch*(exchanging(d)*moe*e.MoELayerS+mixers*e.MixerLayerS))
 	if len(b.chunks) > 0 {
 		launchS += slowest * e.EagerLaunch * quantized * e.QuantizedLayerS
 	}
-	launchS *= launched(eager, len(b.chunks) > 0, e.PromptLaunch)
-	together := besideLaunch(d, b, gpuS, launchS)
-	preparing := e.StepS + float64(m.decodes)*e.SequenceHostS
-	if d.Launch.Async {
-		return max(together, preparing)
-	}
-	return together + preparing
+	return gpuS, launchS * launched(eager, len(b.chunks) > 0, e.PromptLaunch)
 }
 
 // exchanging is how many times a layer of experts is launched, with what brings tokens to them between ranks.

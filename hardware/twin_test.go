@@ -242,22 +242,41 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...llm.WeightCl
 
 // attention is that of equal layers: the cache, entries of several tokens beside it, and an index if there is one.
 func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b batch) []part {
+	var out []part
+	for _, v := range views(d, a) {
+		parts := visit(d, v.w, layers, v.k, b)
+		if !v.index {
+			parts = latents(d, a, parts)
+		}
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// view is what a layer sees of the context, and at what cost by token.
+type view struct {
+	w      sim.Window
+	k      costs
+	chosen bool // each row chooses for itself
+	index  bool
+}
+
+// views returns those of a layer.
+func views(d *hardware.Deployment, a llm.SelfAttention) (out []view) {
 	k := cost(d, a)
 	w := sim.Window{Tokens: int32(a.Window), Chunked: a.Chunked}
-	var out []part
 	chosen := sim.Window{Tokens: int32(a.Index.TopK)}
 	switch each := float64(a.Compression.Ratio); {
 	case each > 0:
 		chosen.Tokens *= int32(each)
-		out = append(visit(d, w, layers, k, b), visit(d, chosen, layers, k.times(1/each), b)...)
+		out = []view{{w: w, k: k}, {w: chosen, k: k.times(1 / each), chosen: chosen.Tokens > 0}}
 	case chosen.Tokens > 0:
-		out = visit(d, chosen, layers, k, b)
+		out = []view{{w: chosen, k: k, chosen: true}}
 	default:
-		out = visit(d, w, layers, k, b)
+		out = []view{{w: w, k: k}}
 	}
-	out = latents(d, a, out)
 	if a.Index.Heads > 0 {
-		out = append(out, visit(d, sim.Window{}, layers, index(d, a), b)...)
+		out = append(out, view{k: index(d, a), index: true})
 	}
 	return out
 }
