@@ -1,6 +1,10 @@
 package hardware
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
 
 // What follows is read by the twin of collectives: what was measured. What comes of it the twin works out by itself.
 
@@ -72,3 +76,9 @@ func Touched(d *Deployment, tokens float64) (touched, busiest, rows float64) {
 func GreatestNormal(n float64) float64                    { return greatestNormal(n) }
 func GreatestBinomial(m int, a float64, many int) float64 { return greatestBinomial(m, a, many) }
 func Smax(a, b, p float64) float64                        { return smax(a, b, p) }
+
+// Slower returns the longer of two segments, as far as it stays so.
+func Slower(g, h sim.Segment) sim.Segment {
+	slower(&g, &h)
+	return g
+}

@@ -134,3 +134,27 @@ func TestExpertsComputeTheTokensOfAllRanks(t *testing.T) {
 		assert.Greater(t, uneven.Part[sim.KV].A, even.Part[sim.KV].A, less)
 	}
 }
+
+// TestASegmentEndsWhereAnotherRankIsTheSlowest: 100, 102, 104, 106 and 108 beside 90, 95, 100, 105 and 110, where the
+// fifth step is another's; beside 94, 97, 100, 103, 106, 109 and 112 and so on it is the seventh, since the sixth, 110
+// beside 109, is not, and of equal ones the seventh is that of either. The order of ranks does not matter.
+func TestASegmentEndsWhereAnotherRankIsTheSlowest(t *testing.T) {
+	segment := func(first, growth sim.Duration, steps int) sim.Segment {
+		return sim.Segment{First: first, Growth: growth, Steps: steps}
+	}
+	for _, c := range []struct{ g, h, want sim.Segment }{
+		{segment(100, 2, 50), segment(90, 5, 50), segment(100, 2, 4)},
+		{segment(100, 2, 50), segment(94, 3, 50), segment(100, 2, 6)},
+		{segment(100, 2, 3), segment(90, 5, 50), segment(100, 2, 3)},
+		{segment(100, 2, 50), segment(90, 2, 50), segment(100, 2, 50)},
+		{segment(100, 2, 50), segment(90, 1, 40), segment(100, 2, 40)},
+		{segment(100, 2, 50), segment(100, 3, 50), segment(100, 3, 50)},
+		{segment(100, 2, 50), segment(99, 3, 50), segment(100, 2, 1)},
+	} {
+		assert.Equal(t, c.want, hardware.Slower(c.g, c.h))
+		assert.Equal(t, c.want, hardware.Slower(c.h, c.g))
+		for i := range c.want.Steps {
+			assert.GreaterOrEqual(t, c.want.Step(i), max(c.g.Step(i), c.h.Step(i)), "step %d", i)
+		}
+	}
+}
