@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -76,4 +77,65 @@ func TestGapsAreTheSumOfTheirParts(t *testing.T) {
 		}
 	})
 	require.Positive(t, parts)
+}
+
+// digits is a model whose steps say by their length of what they are: a second each, a millisecond for each block that
+// is copied, a microsecond for each token of a prompt and a nanosecond for each draft, of which there are fewer than a
+// thousand each.
+type digits struct{}
+
+func (digits) Price(ranks []sim.Shape, g *sim.Segment) {
+	*g = sim.Segment{First: sim.Second, Steps: 1}
+	for i := range ranks {
+		b := &ranks[i]
+		g.First += sim.Millisecond*sim.Duration(b.SwapBlocks) + sim.Microsecond*sim.Duration(b.PrefillTokens) +
+			sim.Nanosecond*sim.Duration(b.Drafts)
+	}
+	g.Part[sim.Overhead].A = g.First
+}
+
+// apart is a sink that takes steps apart: what each says of copies, prompts and drafts is what its length does.
+type apart struct {
+	*journal
+	t   require.TestingT
+	sum sim.Breakdown
+}
+
+func (s *apart) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+	s.journal.Run(in, start, g, n, tokens)
+	var want sim.Breakdown
+	rest := g.First - sim.Second
+	want[sim.Overhead] = sim.Second
+	for _, part := range []struct {
+		w    sim.Wait
+		unit sim.Duration
+	}{{sim.Copying, sim.Millisecond}, {sim.Prefill, sim.Microsecond}, {sim.Drafting, sim.Nanosecond}} {
+		want[part.w] = rest - rest%part.unit
+		rest %= part.unit
+	}
+	got := in.StepBreakdown()
+	require.Equal(s.t, want, got)
+	for w, d := range got {
+		s.sum[w] += d
+	}
+}
+
+// TestAStepIsTakenApart into the step that decodes alone and what copies, prompts and drafts add to it.
+func TestAStepIsTakenApart(t *testing.T) {
+	t.Parallel()
+	swapping := scenario{size: 1, blocks: 40, blockSize: 1, maxLen: 30, swapBlocks: 100, model: digits{},
+		policy: &schedulers.PrefillFirst{MaxNumSeqs: 8, MaxNumBatchedTokens: 64, Preempt: sim.Swap}}
+	drafting := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: digits{},
+		policy:      &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
+		speculation: speculate(2, random{rates: []float64{0.5, 0.5}})}
+	for i := range int32(6) {
+		r := sim.Request{ID: i, Prompt: 10, Output: 15, Traced: true, Arrival: sim.Time(i) * sim.Time(700*sim.Millisecond)}
+		swapping.requests, drafting.requests = append(swapping.requests, r), append(drafting.requests, r)
+	}
+	for what, c := range map[sim.Wait]*scenario{sim.Copying: &swapping, sim.Drafting: &drafting} {
+		s := &apart{journal: newJournal(), t: t}
+		run(t, c.config(s))
+		require.Positive(t, s.sum[what], what)
+		require.Positive(t, s.sum[sim.Prefill])
+	}
 }

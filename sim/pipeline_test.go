@@ -142,3 +142,21 @@ func TestWhatMissesAMicrobatchDecodesOnceInTheNext(t *testing.T) {
 	require.Positive(t, twin.cover["tokens left out"])
 	require.Equal(t, int64(3*(3-1)), j.ITL.N(), "gaps")
 }
+
+// TestOneStageIsNone: an engine of one stage composes its steps as one without stages does, ahead of time too.
+func TestOneStageIsNone(t *testing.T) {
+	for _, ahead := range []bool{false, true} {
+		var runs [2]*journal
+		for i, stages := range [][]int32{nil, {10}} {
+			sc := staged(stages, 100)
+			sc.ahead, sc.model = ahead, twoTimes{}
+			for i := range int32(12) {
+				sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + 30*i, Output: 1 + 7*i%20, Traced: true,
+					Arrival: sim.Time(i*i) * sim.Time(5*sim.Millisecond)})
+			}
+			runs[i] = newJournal()
+			run(t, sc.config(runs[i]))
+		}
+		require.Equal(t, runs[0].tokens, runs[1].tokens, "ahead %v", ahead)
+	}
+}
