@@ -192,35 +192,3 @@ func TestEntriesOfCachesInBytes(t *testing.T) {
 	plain.Ratio = 4
 	assert.InDelta(t, 3*2*(2*16+2*16)*1.25, plain.KVBytesPerToken(2), 0)
 }
-
-// TestASmallestModelIsCounted: of every width, number of heads and vector one, a network has a matrix of one number
-// three times, and so has its expert and what is shared beside it; what is not there is none.
-func TestASmallestModelIsCounted(t *testing.T) {
-	m := Model{Name: "one", Hidden: 1, Vocab: 1, ContextMax: 1, NormVectors: 1, Precision: UniformPrecision(),
-		Layers: []LayerRun{{Count: 1, Norms: 1, Mixer: Mixer{Attention: SelfAttention{Heads: 1, KVHeads: 1, KeyDim: 1,
-			ValueDim: 1}}, FFN: FFN{Width: 1, Experts: 1, ExpertWidth: 1, TopK: 1, SharedWidth: 1}}}}
-	require.NoError(t, m.Validate())
-	want := Counts{Embedding: 1, Head: 1, Attention: 4, DenseFFN: 3, RoutedExperts: 3, Router: 1, SharedExperts: 3,
-		Norms: 2}
-	assert.Equal(t, want, m.Params())
-	assert.Equal(t, want.Total(), m.ParamsTotal())
-	assert.Equal(t, want.Total(), m.ActiveAll(), "a token uses the only expert")
-	f := &m.Layers[0].FFN
-	for class, change := range map[WeightClass]func(){
-		SharedExperts: func() { f.SharedWidth = 0 }, DenseFFN: func() { f.Width = 0 },
-	} {
-		change()
-		want[class] = 0
-		assert.Equal(t, want, m.Params())
-	}
-	f.SharedGate, f.RouterBias = true, true
-	want[SharedExperts], want[Router] = 1, 2
-	assert.Equal(t, want, m.Params())
-	f.Latent, f.LatentNorm = 1, true
-	want[ExpertProjections], want[Norms] = 2, 3
-	assert.Equal(t, want, m.Params(), "into the latent and out of it")
-	a := &m.Layers[0].Mixer.Attention
-	a.OutputRank, a.OutputGroups = 1, 1
-	want[Attention]++
-	assert.Equal(t, want, m.Params(), "the output in two steps")
-}
