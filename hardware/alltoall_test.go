@@ -109,3 +109,22 @@ func TestWhatIsSentToExpertsIsSaid(t *testing.T) {
 	d.Parallel = hardware.Parallel{Tensor: 8, Pipeline: 1}
 	assert.Nil(t, hardware.NewRoofline(d, 0).Sent(64, 2000), "a tensor-parallel group sends no tokens")
 }
+
+// TestOneSidedKernelsAreOfDomainsOfSeveralHosts: where tokens go to half as many GPUs as there are, in large batches,
+// those of NVL72 write them one-sided, which is quickest, and 8 GPUs of one host do not unless they are asked to.
+func TestOneSidedKernelsAreOfDomainsOfSeveralHosts(t *testing.T) {
+	for gpu, want := range map[string]hardware.AllToAll{"h200-sxm": hardware.Normal, "gb200": hardware.OneSided} {
+		d := deployment(t, "gpt-oss-120b", gpu, 1)
+		d.Parallel.Data, d.Parallel.Expert, d.Efficiency.CollectiveScale = 8, true, 1
+		takes := map[hardware.AllToAll]float64{}
+		for _, way := range []hardware.AllToAll{hardware.AutoAllToAll, hardware.LowLatency, hardware.Normal,
+			hardware.OneSided} {
+			d.Parallel.AllToAll = way
+			require.NoError(t, d.Validate())
+			takes[way] = partOf(d, 8*4096, hardware.DispatchPart).TimeS
+		}
+		assert.Less(t, takes[hardware.OneSided], takes[hardware.Normal], gpu)
+		assert.Less(t, takes[hardware.OneSided], takes[hardware.LowLatency], gpu)
+		assert.InDelta(t, takes[want], takes[hardware.AutoAllToAll], 0, gpu)
+	}
+}

@@ -28,6 +28,10 @@ func TestASmallestModelIsCounted(t *testing.T) {
 	assert.Equal(t, 1, m.MoELayers())
 	m.Precision.Weights[DenseFFN].Dtype, m.Precision.Weights[RoutedExperts].Dtype = "fp8", "int8"
 	assert.Equal(t, "int8", m.FFNDtype())
+	a := &m.Layers[0].Mixer.Attention
+	a.OutputRank, a.OutputGroups = 1, 1
+	assert.EqualValues(t, 5, m.Params()[Attention], "the output in two steps")
+	*a = one().Layers[0].Mixer.Attention
 	f := &m.Layers[0].FFN
 	for class, change := range map[WeightClass]func(){
 		SharedExperts: func() { f.SharedWidth = 0 }, DenseFFN: func() { f.Width, f.Bias = 0, false },
@@ -169,11 +173,19 @@ func TestGroupsOfLayersHaveWhatTheyCache(t *testing.T) {
 	assert.Equal(t, group, of(plain))
 	assert.Equal(t, []View{{Ratio: 1, Index: true}, {Window: 1, Ratio: 1, Chosen: true}}, group.Views())
 	assert.InDelta(t, 3*(4+4), group.IndexBytesPerToken(2), 0, "4 bytes and a scale")
+	assert.InDelta(t, 3*(2*16+2*8), group.EntryBytes(1), 0, "only latents have a layout of their own in fp8")
+	group.IndexCache = true
+	assert.InDelta(t, 3*4*2, group.IndexBytesPerToken(2), 0)
+	assert.InDelta(t, 3*4, group.IndexBytesPerToken(1), 0, "in the type of the cache")
 
 	latent := SelfAttention{Heads: 4, KeyDim: 16, ValueDim: 8, Latent: Latent{Rank: 1}}
 	group = AttentionGroup{Layers: 3, Heads: 4, KVHeads: 1, KeyDim: 16, ValueDim: 8, Latent: 1, LatentRank: 1}
 	assert.Equal(t, group, of(latent))
 	assert.Equal(t, 1, group.Elements())
+	chosen := group
+	chosen.TopK, chosen.IndexHeads, chosen.IndexDim, chosen.IndexPool, chosen.IndexCache = 1, 1, 4, 1, true
+	assert.InDelta(t, 3*(1+4), chosen.EntryBytes(1), 0, "an element and a scale")
+	assert.InDelta(t, 3*(4+4), chosen.IndexBytesPerToken(1), 0, "beside latents in fp8 keys have scales")
 	latent.Latent.RopeDim = 2
 	group.KeyDim, group.Latent, group.RopeDim = 18, 3, 2
 	assert.Equal(t, group, of(latent))
@@ -225,9 +237,11 @@ func TestAdaptersAreOfPlainLayers(t *testing.T) {
 	m.Layers[0].FFN = FFN{Experts: 1, ExpertWidth: 1, TopK: 1}
 	_, err := m.Adaptable([]string{ModuleUp})
 	require.ErrorContains(t, err, "the experts of small are not modelled")
+	m.Layers[0].Mixer.Attention = one().Layers[0].Mixer.Attention
 	list, err := m.Adaptable([]string{ModuleQ, ModuleO})
 	require.NoError(t, err)
-	assert.Len(t, list, 2)
+	assert.Equal(t, []Projection{{Name: ModuleQ, Count: 2, In: 64, Out: 1, Columns: true, Parts: 1},
+		{Name: ModuleO, Count: 2, In: 1, Out: 64, Rows: true}}, list)
 	m.Layers[0].FFN = FFN{}
 	list, err = m.Adaptable([]string{ModuleUp, ModuleDown, ModuleGate})
 	require.NoError(t, err)

@@ -29,6 +29,9 @@ func TestRecurrencesAreCountedByTheirFormulas(t *testing.T) {
 		"with a gate of rank 2": {
 			func(r *Recurrence) { r.KDA, r.GateRank = true, 2 }, 11*52 + 9*(11+35) + 4*47 + 5 + 35 + 7 + 35*11,
 		},
+		"with a gate of rank 1": {
+			func(r *Recurrence) { r.KDA, r.GateRank = true, 1 }, 11*52 + 8*(11+35) + 4*47 + 5 + 35 + 7 + 35*11,
+		},
 		"none": {func(r *Recurrence) { r.ValueHeads = 0 }, 0},
 	} {
 		assert.Equal(t, c.params, with(c.change).params(11), name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,11 @@ import (
 
 // run simulates a small scenario with a timeline.
 func run(t *testing.T, set ...string) (*metrics.Full, *metrics.Summary, []metrics.Sample) {
+	return record(t, &metrics.Full{}, set...)
+}
+
+// record simulates it into f.
+func record(t *testing.T, f *metrics.Full, set ...string) (*metrics.Full, *metrics.Summary, []metrics.Sample) {
 	file := filepath.Join(t.TempDir(), "chat.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(`model: llama-3.1-8b
 pools: [{gpu: h100-sxm}]
@@ -31,7 +37,7 @@ slo: {ttft_ms: 500}
 	require.NoError(t, err)
 	b, err := build.New(s)
 	require.NoError(t, err)
-	f, line := &metrics.Full{}, metrics.NewTimeline(0)
+	line := metrics.NewTimeline(0)
 	f.SLO, f.Warmup = b.SLO, b.Warmup
 	b.Config.Sink, b.Config.Observe = f, line.Observe
 	c, err := sim.New(b.Config)
@@ -65,6 +71,23 @@ func TestASummaryOfNothingIsJSON(t *testing.T) {
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"ttft_s":{"n":0,"mean":null`)
+}
+
+// TestWindowsThatBecameWiderAreAWarning: 50 s are no more than 4,096 windows of a second, and take 50,000 of a
+// millisecond, which double four times.
+func TestWindowsThatBecameWiderAreAWarning(t *testing.T) {
+	for width, wider := range map[sim.Duration]string{
+		sim.Second: "", sim.Millisecond: "windows of 0.001 s became windows of 0.016 s: a run has at most 4096 of them",
+	} {
+		f := &metrics.Full{}
+		f.Windows = metrics.NewWindows(metrics.WindowArguments{Width: width})
+		_, s, _ := record(t, f)
+		if wider == "" {
+			assert.NotContains(t, strings.Join(s.Warnings, "; "), "windows of")
+			continue
+		}
+		assert.Contains(t, s.Warnings, wider)
+	}
 }
 
 func TestManyPreemptionsAreAWarning(t *testing.T) {
