@@ -97,20 +97,26 @@ func stateS(d *hardware.Deployment, n, rows float64) float64 {
 		(d.Efficiency.KVBandwidth * d.GPU.BandwidthBps.Value)
 }
 
-// passS is one run of d's model over the decodes and the chunks of a step: so many rows and outputs a decode on
-// average.
-func passS(d *hardware.Deployment, chunks batch, windows []int, whole, rows, outputs float64) (m mine, gpuS, launchS,
-	readS float64) {
-	n := float64(len(windows))
-	m = busiest(d, chunks)
+// pass is one run of a model: what the busiest GPU has of it, its time and that of reading caches, and how long the
+// host takes to launch it.
+type pass struct {
+	m                    mine
+	gpuS, readS, launchS float64
+}
+
+// passOf is a run of d's model over the decodes and the chunks of a step: so many rows and outputs a decode on average.
+func passOf(d *hardware.Deployment, chunks batch, windows []int, whole, rows, outputs float64) pass {
+	n, m := float64(len(windows)), busiest(d, chunks)
 	m.decodes, m.sequences = len(windows), m.sequences+n
 	m.rows, m.tokens, m.outputs = m.rows+n*rows, m.tokens+n*rows, m.outputs+n*outputs
 	eager := pad(d, &m)
-	gpuS, launchS = naivePass(d, chunks, m, eager)
+	p := pass{m: m}
+	p.gpuS, p.launchS = naivePass(d, chunks, m, eager)
 	attendS, readS := decodesS(d, windows, whole, rows, len(chunks.chunks) > 0)
 	written := stateS(d, n, rows)
-	gpuS += attendS + written + n*(rows-1)*d.Efficiency.SequenceS
-	return m, gpuS, launchS, readS + written + 2*n*stateS(d, 1, 2)
+	p.gpuS += attendS + written + n*(rows-1)*d.Efficiency.SequenceS
+	p.readS = readS + written + 2*n*stateS(d, 1, 2)
+	return p
 }
 
 // naiveDrafts is the length of a step with drafts and how much of it is reading caches, as the comment of speculate
@@ -129,19 +135,19 @@ func naiveDrafts(d *hardware.Deployment, b verified) (stepS, readS float64) {
 	if n > 0 {
 		rows = 1 + all/n
 	}
-	m, gpuS, launchS, readS := passS(d, chunks, last, mean(last), rows, rows)
+	verify := passOf(d, chunks, last, mean(last), rows, rows)
 	if d.Speculation != nil && all > 0 {
-		gpuS += d.Speculation.HostS
+		verify.gpuS += d.Speculation.HostS
 	}
 	if d.Speculation != nil && d.Speculation.Drafter != nil {
-		draftS, readDraftS := draftingS(d, chunks, last, first, mean(first), rows)
-		gpuS, readS = gpuS+draftS, readS+readDraftS
+		draftS, readDraftS := draftingS(d, chunks, last, mean(first), rows)
+		verify.gpuS, readS = verify.gpuS+draftS, readDraftS
 	}
-	return withHost(d, besideLaunch(d, b.batch, gpuS, launchS), m), readS
+	return withHost(d, besideLaunch(d, b.batch, verify.gpuS, verify.launchS), verify.m), verify.readS + readS
 }
 
 // draftingS is all passes of the drafter. Drafts are spread evenly over the sequences and rounded up.
-func draftingS(d *hardware.Deployment, chunks batch, last, first []int, known, rows float64) (sumS, readS float64) {
+func draftingS(d *hardware.Deployment, chunks batch, last []int, known, rows float64) (sumS, readS float64) {
 	sub, drafter := *d, d.Speculation.Drafter
 	sub.Model, sub.Speculation, sub.Decoding = drafter.Model, nil, hardware.Decoding{}
 	sub.Efficiency.StepS, sub.Efficiency.SequenceS, sub.Efficiency.SequenceHostS = 0, 0, 0
@@ -154,8 +160,8 @@ func draftingS(d *hardware.Deployment, chunks batch, last, first []int, known, r
 		last = nil // what decodes without drafts is not known to the drafter
 	}
 	pass := func(chunks batch, whole, rows float64) {
-		_, gpuS, launchS, passReadS := passS(&sub, chunks, last, whole, rows, 1)
-		sumS, readS = sumS+besideLaunch(&sub, chunks, gpuS, launchS), readS+passReadS
+		p := passOf(&sub, chunks, last, whole, rows, 1)
+		sumS, readS = sumS+besideLaunch(&sub, chunks, p.gpuS, p.launchS), readS+p.readS
 	}
 	switch {
 	case !caches && drafts > 0:

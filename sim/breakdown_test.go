@@ -94,14 +94,14 @@ func (digits) Price(ranks []sim.Shape, g *sim.Segment) {
 	g.Part[sim.Overhead].A = g.First
 }
 
-// apart is a sink that takes steps apart: what each says of copies, prompts and drafts is what its length does.
-type apart struct {
+// analyst is a sink that takes steps apart: what each says of copies, prompts and drafts is what its length does.
+type analyst struct {
 	*journal
 	t   require.TestingT
 	sum sim.Breakdown
 }
 
-func (s *apart) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+func (s *analyst) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	s.journal.Run(in, start, g, n, tokens)
 	var want sim.Breakdown
 	rest := g.First - sim.Second
@@ -133,7 +133,7 @@ func TestAStepIsTakenApart(t *testing.T) {
 		swapping.requests, drafting.requests = append(swapping.requests, r), append(drafting.requests, r)
 	}
 	for what, c := range map[sim.Wait]*scenario{sim.Copying: &swapping, sim.Drafting: &drafting} {
-		s := &apart{journal: newJournal(), t: t}
+		s := &analyst{journal: newJournal(), t: t}
 		run(t, c.config(s))
 		require.Positive(t, s.sum[what], what)
 		require.Positive(t, s.sum[sim.Prefill])

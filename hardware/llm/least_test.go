@@ -169,7 +169,8 @@ func TestGroupsOfLayersHaveWhatTheyCache(t *testing.T) {
 	entries, keys := group.Cached(5)
 	assert.Equal(t, [2]int{5, 0}, [2]int{entries, keys})
 	plain.Index = Index{Heads: 1, Dim: 4, TopK: 1, Block: 1}
-	group.IndexHeads, group.IndexDim, group.TopK, group.IndexPool = 1, 4, 1, 1
+	group.IndexHeads, group.IndexDim = 1, 4
+	group.TopK, group.IndexPool = 1, 1
 	assert.Equal(t, group, of(plain))
 	assert.Equal(t, []View{{Ratio: 1, Index: true}, {Window: 1, Ratio: 1, Chosen: true}}, group.Views())
 	assert.InDelta(t, 3*(4+4), group.IndexBytesPerToken(2), 0, "4 bytes and a scale")
@@ -183,7 +184,8 @@ func TestGroupsOfLayersHaveWhatTheyCache(t *testing.T) {
 	assert.Equal(t, group, of(latent))
 	assert.Equal(t, 1, group.Elements())
 	chosen := group
-	chosen.TopK, chosen.IndexHeads, chosen.IndexDim, chosen.IndexPool, chosen.IndexCache = 1, 1, 4, 1, true
+	chosen.TopK, chosen.IndexHeads, chosen.IndexDim = 1, 1, 4
+	chosen.IndexPool, chosen.IndexCache = 1, true
 	assert.InDelta(t, 3*(1+4), chosen.EntryBytes(1), 0, "an element and a scale")
 	assert.InDelta(t, 3*(4+4), chosen.IndexBytesPerToken(1), 0, "beside latents in fp8 keys have scales")
 	latent.Latent.RopeDim = 2
@@ -277,7 +279,8 @@ func TestTheLeastOfWhatCannotStandTogether(t *testing.T) {
 	direct := func(key, value, rope int) error {
 		m := pooled()
 		a := &m.Layers[0].Mixer.Attention
-		a.KeyDim, a.ValueDim, a.Latent.RopeDim, a.Latent.Direct = key, value, rope, true
+		a.KeyDim, a.ValueDim = key, value
+		a.Latent.RopeDim, a.Latent.Direct = rope, true
 		return m.Validate()
 	}
 	assert.NoError(t, direct(32, 32, 8))
