@@ -72,12 +72,13 @@ func (c *Case) scheduler() *schedulers.Continuous {
 }
 
 func (c *Case) pool() *sim.PoolSpec {
+	queues := c.Async && len(c.Stages) < 2 // a pipeline has one batch for each stage
 	p := &sim.PoolSpec{
 		Name: "vllm", Size: 1, KVBlocks: c.NumGPUBlocks - 1, BlockSize: c.BlockSize, MaxModelLen: c.MaxModelLen,
-		PrefixCaching: c.PrefixCaching, AsyncScheduling: c.Async, Stages: c.Stages, Router: &routers.RoundRobin{},
+		PrefixCaching: c.PrefixCaching, AsyncScheduling: queues, Stages: c.Stages, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS) * sim.Nanosecond, sim.Duration(c.TokenNS) * sim.Nanosecond},
 	}
-	if c.Async {
+	if queues {
 		p.BatchQueue = 2
 	}
 	if c.WindowGroups > 0 {

@@ -100,7 +100,7 @@ def config(c):
         "vllm_config", scheduler_config=s, model_config=model, lora_config=None, kv_events_config=None, kv_transfer_config=transfer,
         ec_transfer_config=None, speculative_config=speculative, is_mm_encoder_only=False, num_speculative_tokens=k,
         num_lookahead_tokens=lookahead, num_prefill_lookahead_tokens=prefill_lookahead, num_hash_lookahead_tokens=hash_lookahead,
-        use_v2_model_runner=c.get("v2", False), max_concurrent_batches=batches(c),
+        use_v2_model_runner=not version.startswith("0.22"), max_concurrent_batches=batches(c),
         max_in_flight_tokens=batches(c) * c["max_num_batched_tokens"],
         cache_config=Nothing(
             "cache_config", num_gpu_blocks=c["num_gpu_blocks"], enable_prefix_caching=c["prefix_caching"], block_size=c["block_size"],
@@ -122,7 +122,8 @@ def config(c):
 
 def batches(c):
     """VllmConfig.max_concurrent_batches."""
-    return 2 if c["async"] else max(1, len(c.get("stages", ())))
+    stages = max(1, len(c.get("stages", ())))
+    return stages + (c["async"] and (stages == 1 or not version.startswith("0.22")))
 
 
 class Out:
@@ -213,9 +214,33 @@ class Run:
         so._admitted = {x.req_id for x in so.scheduled_new_reqs} | set(getattr(so.scheduled_cached_reqs, "resumed_req_ids", ()))
         if batch:
             self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.free(),
-                                   waiting=len(self.s.waiting), waits=len(self.s.running) - len(batch)))
+                                   waiting=len(self.s.waiting), windows=self.windows(so)))
             self.preempted = []
         return so
+
+    def windows(self, so):
+        """Blocks of windows that decodesim counts otherwise, see README.md: those that it has and vLLM has not, because a
+        window begins where it needs one fewer; those that vLLM keeps of a chunk of a prompt that is complete; and those
+        that several requests of vLLM's share."""
+        c = self.c
+        managers = self.s.kv_cache_manager.coordinator.single_type_managers
+        fewer = kept = shared = 0
+        for window in managers[1:]:
+            seen = set()
+            for rid, blocks in window.req_to_blocks.items():
+                mine = [b.block_id for b in blocks if not b.is_null]
+                shared += len(seen.intersection(mine))
+                seen.update(mine)
+                steady = min(len(managers[0].req_to_blocks[rid]), -(-c["window"] // c["block_size"]) + 1)
+                fewer += max(0, steady - len(mine))
+                if self.complete(rid, so):
+                    kept += max(0, len(mine) - steady)
+        return fewer, kept, shared
+
+    def complete(self, rid, so):
+        """Reports whether no token of the prompt of a request is computed in a step, nor will be."""
+        q = self.s.requests[rid]
+        return q.num_computed_tokens - so.num_scheduled_tokens.get(rid, 0) >= q.num_prompt_tokens
 
     def free(self):
         """Blocks that a step leaves: before those that it allocates to loads, unless these are in one order with what is admitted or another
@@ -341,8 +366,10 @@ class Run:
 
 
     def run_stages(self):
-        """EngineCore.step_with_batch_queue with a queue as deep as the pipeline, whose stages each take their share."""
+        """EngineCore.step_with_batch_queue with a queue as deep as the pipeline, whose stages each take their share, or one
+        deeper: a batch then begins when those have ended that its decodes were in before."""
         stages, queue, fills = self.c["stages"], [], not version.startswith("0.22")
+        depth, latest = batches(self.c), {}
         free = [0] * len(stages)
         while True:
             self.admit()
@@ -350,11 +377,13 @@ class Run:
                 so, end = self.schedule(), self.t
                 ran = so.total_num_scheduled_tokens > 0
                 if ran:
+                    end = max([end] + [latest.get(rid, 0) for rid, _, _ in so._batch])
                     for i, layers in enumerate(stages):
                         end = free[i] = max(end, free[i]) + self.duration(so) * layers // sum(stages)
+                    latest.update((rid, end) for rid, _, _ in so._batch if str(rid) in so._sampled)
                 queue.append((so, end, ran))
                 done = not queue[0][2] or queue[0][1] <= self.t
-                if len(queue) < len(stages) and (fills or ran and not done):
+                if len(queue) < depth and (fills or ran and not done):
                     continue
                 if not any(x[2] for x in queue) and self.stuck():
                     return self
