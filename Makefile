@@ -33,8 +33,11 @@ export CGO_ENABLED = 0
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Where a program begins that finds out whether its standard output is closed before the runtime puts /dev/null there.
+START := $(if $(filter linux/amd64 linux/arm64,$(shell go env GOOS GOARCH | paste -sd /)),-E main.start)
+
 build: ## build bin/decodesim
-	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BINARY) ./cmd/decodesim
+	go build -trimpath -ldflags "$(START) -X main.version=$(VERSION)" -o $(BINARY) ./cmd/decodesim
 
 # The simulator for a page, and what of Go it needs there: bin/wasm is where explore --out looks for it.
 WASM := bin/wasm

@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -65,4 +67,36 @@ func TestAFullStdoutEndsACommandWithItsOwnStatus(t *testing.T) {
 	at, err := os.Stat(filepath.Clean("/dev/full"))
 	require.NoError(t, err)
 	assert.NotZero(t, at.Mode()&os.ModeDevice)
+}
+
+// TestAClosedStdoutIsNoticed by what a program begins with: Go's runtime has put /dev/null in its place when main runs.
+// The /dev/null that others give, for reading and writing too, is none.
+func TestAClosedStdoutIsNoticed(t *testing.T) {
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("this processor has no beginning of its own")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"start_linux.go", "start_linux_amd64.s", "start_linux_arm64.s"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	for name, text := range map[string]string{
+		"main.go": "package main\n\nfunc main() {\n\tif stdoutWasClosed() {\n\t\tpanic(\"closed\")\n\t}\n}\n",
+		"go.mod":  "module small\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	require.NoError(t, err)
+	require.Contains(t, string(makefile), "-E main.start")
+	build := exec.Command("go", "build", "-pgo=off", "-ldflags=-E main.start", "-o", "small", ".")
+	build.Dir = dir
+	said, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	for redirected, closed := range map[string]bool{">&-": true, "<&- >&- 2>&-": true, ">/dev/null": false, "": false,
+		"<>/dev/null 1<>/dev/null": false, "<&-": false} {
+		err := exec.Command("sh", "-c", `exec "$0" `+redirected, filepath.Join(dir, "small")).Run()
+		assert.Equal(t, closed, err != nil, redirected)
+	}
 }

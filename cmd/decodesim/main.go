@@ -1,6 +1,6 @@
 // Command decodesim simulates LLM decode serving.
 //
-//	main.go      the commands, errors and exit statuses
+//	main.go      the commands, errors and exit statuses; start_*.go whether there is a standard output
 //	run.go compare.go explain.go size.go sweep.go sensitivity.go validate.go calibrate.go import.go export.go list.go
 //	show.go model.go workload.go version.go
 //	             a command each: its flags, what it refuses and what it calls
@@ -49,6 +49,10 @@ const (
 func failed(err error) error { return run.Failure{Err: err} }
 
 func main() {
+	if stdoutWasClosed() {
+		fmt.Fprintln(os.Stderr, "decodesim: standard output is closed; expected somewhere to write to, such as > /dev/null")
+		os.Exit(exitFailure)
+	}
 	ctx, stop := untilSignal(context.Background())
 	status := execute(ctx, os.Stdout, os.Stderr, os.Args[1:])
 	stop()
