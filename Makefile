@@ -66,10 +66,12 @@ demo: build ## simulate a 70B model on H100s: a table here, plots and a report i
 # compiled without inlining, which is a seventh of all compiling: all but what simulates, fits and draws. make lint vets.
 MODULE := github.com/decodesim/decodesim
 INLINED := std gonum.org/... golang.org/x/image/... $(patsubst %,$(MODULE)/%/...,sim policies hardware workloads internal/calibration internal/plot)
-QUICK = -pgo=off -gcflags=all='-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=false) $(patsubst %,-gcflags=%/...='-dwarf=false -l',crypto net go vendor)
+QUICK = -pgo=off '-gcflags=all=-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=false) $(patsubst %,'-gcflags=%/...=-dwarf=false -l',crypto net go vendor)
 
+# In the environment the flags also hold for what a test compiles: it links the standard library that is there already.
+test: export GOFLAGS = $(QUICK)
 test: ## run every test
-	@go test $(QUICK) -vet=off ./...
+	@go test -vet=off ./...
 
 soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation ./configs/huggingface | grep -vE '^=== |\[rapid\]'

@@ -115,6 +115,12 @@ func (l *layers) assign(layer map[string]any, path string, value any, by string)
 // environment reads the variables DECODESIM_*: the path of a value in capitals, with _ for every other character.
 func (l *layers) environment(env []string) error {
 	const prefix = "DECODESIM_"
+	entries := slices.DeleteFunc(slices.Sorted(slices.Values(env)), func(entry string) bool {
+		return !strings.HasPrefix(entry, prefix) || strings.HasPrefix(entry, prefix+"SHARED=")
+	})
+	if len(entries) == 0 { // all paths there are take as long as the rest of a scenario's reading
+		return nil
+	}
 	variables := map[string]variable{}
 	var names []string
 	add := func(path, key string) {
@@ -132,11 +138,8 @@ func (l *layers) environment(env []string) error {
 			add(path, own)
 		}
 	})
-	for _, entry := range slices.Sorted(slices.Values(env)) {
+	for _, entry := range entries {
 		name, text, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, prefix) || name == prefix+"SHARED" {
-			continue
-		}
 		at, ok := variables[name]
 		if !ok {
 			if within := variablesOf(variables, strings.ToLower(name[len(prefix):])); within != "" {

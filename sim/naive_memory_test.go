@@ -5,9 +5,9 @@ import "slices"
 // needs returns the blocks of a sequence of so many tokens.
 func (n *naive) needs(tokens int32) int64 {
 	blocks := int64(0)
-	for at := int32(0); at < tokens; at += n.blockSize {
+	for i := int32(0); i*n.blockSize < tokens; i++ {
 		blocks++
-		if at/n.blockSize < n.windowed.BlocksMax {
+		if i < n.windowed.BlocksMax {
 			blocks += int64(n.windowed.Blocks)
 		}
 	}
