@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/rng"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/requests"
@@ -317,5 +318,39 @@ func TestAMixThatTheClockCutsOffSaysSo(t *testing.T) {
 			continue
 		}
 		require.NoError(t, s.Err(), "%+v", c)
+	}
+}
+
+// TestFactorsHaveAMeanOfOne: those that no rates weigh in the long run, and weighted ones exactly.
+func TestFactorsHaveAMeanOfOne(t *testing.T) {
+	const n = 20_000
+	sum, squares := 0.0, 0.0
+	for _, f := range factors(rng.Stream(1, "test.factors"), .8, nil, n) {
+		sum, squares = sum+f, squares+f*f
+	}
+	require.InDelta(t, 1, sum/n, 5*.8/math.Sqrt(n))
+	require.InEpsilon(t, .8*.8, squares/n-1, .1)
+	share, sum := []float64{.5, .3, .2}, 0.0
+	for k, f := range factors(rng.Stream(1, "test.factors"), .8, share, 3) {
+		sum += share[k] * f
+	}
+	require.InDelta(t, 1, sum, 1e-8)
+}
+
+// TestThePeakIsThatOfAMinute of a day: 60 times as many requests in one of its 1,440 minutes, which begins with one.
+func TestThePeakIsThatOfAMinute(t *testing.T) {
+	for _, minute := range []float64{0, 1, 700, 1439} {
+		at := 60 * minute
+		points := []arrivals.Point{{AtS: 0, Rate: 1}, {AtS: at, Rate: 1}, {AtS: at, Rate: 60}, {AtS: at + 60, Rate: 60},
+			{AtS: at + 60, Rate: 1}}
+		if minute == 0 {
+			points = points[1:]
+		}
+		c := Mix{Mix: sourcetest.Plain(), DurationS: 86400, ByClass: []arrivals.Spec{{Process: "piecewise", Points: points}}}
+		c.Mix.Classes = []requests.Class{{Name: "a"}}
+		s, err := NewMix(c, 1)
+		require.NoError(t, err)
+		require.InEpsilon(t, 60, s.PeakRate(), 1e-9)
+		require.InEpsilon(t, (86400+59*60)/86400., s.Rate(), 1e-9)
 	}
 }

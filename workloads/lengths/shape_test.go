@@ -191,3 +191,23 @@ func TestWhatIsJustALawIsAccepted(t *testing.T) {
 		require.ErrorContains(t, err, "accepted: ", "%+v", s)
 	}
 }
+
+// TestManyAreDrawnAsOneByOne: the same numbers, whatever the law.
+func TestManyAreDrawnAsOneByOne(t *testing.T) {
+	for _, s := range []Spec{
+		{Distribution: "fixed", Mean: 5}, {Distribution: "lognormal", Mean: 500, CV: 1, Max: 2000},
+		{Distribution: "normal", Mean: 500, CV: .2}, {Distribution: "gamma", Mean: 500, CV: 1},
+		{Distribution: "empirical", Values: []float64{3, 4, 9}},
+	} {
+		one, err := New("p", s)
+		require.NoError(t, err)
+		many, err := New("p", s)
+		require.NoError(t, err)
+		r, out := rng.Stream(1, "test.fill"), make([]int32, 1000)
+		many.Fill(out, rng.Stream(1, "test.fill"))
+		for i := range out {
+			require.Equal(t, one.Draw(r), out[i], "%+v", s)
+		}
+		require.Equal(t, one.Truncated, many.Truncated)
+	}
+}

@@ -198,3 +198,16 @@ func TestDeadlinesOfRecordedTurnsGoWithThem(t *testing.T) {
 	require.Equal(t, []sim.Time{at(0), at(1), at(10), at(20)}, sent)
 	require.Equal(t, []sim.Time{at(3), at(4), at(13), 0}, deadlines)
 }
+
+// TestAPromptThatComesAgainIsNoTurn: a turn has more than the prompt that it goes on from.
+func TestAPromptThatComesAgainIsNoTurn(t *testing.T) {
+	for prompt, turns := range map[int32]float64{30: 1, 31: 2} {
+		tree := new(sim.Contents)
+		node := tree.Add(0, 30)
+		r := &recording{tree: tree, requests: []sim.Request{{Prompt: 30, Output: 5, Content: node},
+			{Arrival: 1, Prompt: prompt, Output: 5, Content: node}}}
+		s, err := NewRecorded(r, 10)
+		require.NoError(t, err)
+		require.Equal(t, turns, s.Turns(), "%d tokens", prompt)
+	}
+}

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -201,5 +202,15 @@ func TestOnlyDigitsAreDigits(t *testing.T) {
 				assert.False(t, ok, "%s", wrong)
 			}
 		}
+	}
+}
+
+// TestALineHasAtMost16MiB, its end included.
+func TestALineHasAtMost16MiB(t *testing.T) {
+	const head, tail = `{"arrival_s":0,"input_tokens":10,"output_tokens":10,"x":"`, "\"}\n"
+	for n, ok := range map[int]bool{lineMax: true, lineMax + 1: false} {
+		row := head + strings.Repeat("x", n-len(head)-len(tail)) + tail
+		_, err := New("t", strings.NewReader(row), Options{})
+		assert.Equal(t, ok, err == nil, "%d bytes: %v", n, err)
 	}
 }

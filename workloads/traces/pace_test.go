@@ -25,6 +25,7 @@ func TestARateRescalesATraceByOneFactor(t *testing.T) {
 		// Ends of the run cut what is sent, at the factor of all that is selected.
 		{Options{Rate: 0.5, Requests: 2}, []wanted{{0, 1, 1}, {5000, 2, 1}}, 2, 0.4},
 		{Options{Rate: 0.5, DurationS: 6}, []wanted{{0, 1, 1}, {5000, 2, 1}}, 2, 2. / 6},
+		{Options{DurationS: 1e-12}, []wanted{{0, 1, 1}}, 1, 1e12},
 		{Options{Rate: 0.5, DurationS: 6, Limit: 9, Requests: 9}, []wanted{{0, 1, 1}, {5000, 2, 1}}, 2, 2. / 6},
 	} {
 		tr, err := New("trace", strings.NewReader(paced), c.options)
