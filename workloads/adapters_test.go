@@ -205,7 +205,7 @@ func TestAdaptersAreAddedToWhatAnswersBringAbout(t *testing.T) {
 // TestTheMostAdaptersAreAccepted: of their number, of the exponent of their law and of a weight.
 func TestTheMostAdaptersAreAccepted(t *testing.T) {
 	for _, law := range []Adapters{{Count: sim.AdaptersMax}, {Count: 2, Zipf: 10, BaseShare: 1},
-		{Count: 2, Weights: []float64{0, 1e9}}} {
+		{Count: 2, Weights: []float64{0, 1e9}}, {Count: 2, Weights: []float64{1e-9, 0}}} {
 		_, _, err := NewAdapted(nil, AdapterMix{All: &law}, nil, 1)
 		require.NoError(t, err, "%+v", law)
 	}

@@ -154,9 +154,6 @@ func (c *rateCurve) at(mass float64) float64 {
 	if i == 0 {
 		return base
 	}
-	if i > last {
-		return base + c.t[last]
-	}
 	return base + c.within(i, mass-c.sum[i-1])
 }
 

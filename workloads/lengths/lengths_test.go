@@ -222,6 +222,8 @@ func TestBadPairsAreNamed(t *testing.T) {
 		"lengths.values[0] is [1 2 3]; accepted: two":                             {{1, 2, 3}},
 		"lengths.values[0] is [0 2]; accepted: two":                               {{0, 2}},
 		"lengths.values[0] is [2 1073741824]; accepted: two":                      {{2, 1 << 30}},
+		"lengths.values[0] is [1073741824 2]; accepted: two":                      {{1 << 30, 2}},
+		"lengths.values[0] is [2 0]; accepted: two":                               {{2, 0}},
 	} {
 		_, err := NewPairs(values)
 		require.ErrorContains(t, err, want)

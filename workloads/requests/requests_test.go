@@ -2,6 +2,7 @@ package requests
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -329,6 +330,8 @@ func TestASetOfPromptsComesAround(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, got)
+	inOrder := func(a, b sim.Request) int { return int(a.Content - b.Content) }
+	require.False(t, slices.IsSortedFunc(all[:12], inOrder), "a cycle is in an order of its own")
 	for _, node := range nodes {
 		require.Equal(t, 3, groups[node])
 	}

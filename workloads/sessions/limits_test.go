@@ -8,6 +8,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
 // TestSessionsThatTheClockCutsOffSaySo: exactly where fewer turns were asked than there are to be, be it one. Three
@@ -54,7 +56,47 @@ func TestTheMostOfLoopsIsAccepted(t *testing.T) {
 		_, err := NewSessionLoop(bad, 1)
 		require.ErrorContains(t, err, want)
 	}
+	for n := range int64(3) {
+		l, err := NewClosedLoop(ClosedLoop{Concurrency: 2, Mix: c.Mix, Requests: n + 1}, 1)
+		require.NoError(t, err)
+		all, _ := sourcetest.Serve(l, sourcetest.Second, nil)
+		require.Len(t, all, int(n)+1)
+		require.InDelta(t, n+1, l.Requests(), 0)
+	}
 	loop := ClosedLoop{Concurrency: 1 << 4, ThinkTimeS: sim.HorizonS / 100, RampS: sim.HorizonS, Mix: c.Mix, Requests: 1}
 	_, err := NewClosedLoop(loop, 1)
 	require.NoError(t, err)
+}
+
+// TestATurnFitsTheContextExactly: two turns of 10 and 20 tokens behind a prefix of 7, the second of which has 10 + 20 +
+// 10 tokens before it ends, and is asked with room for its limit.
+func TestATurnFitsTheContextExactly(t *testing.T) {
+	for _, prefix := range []int64{0, 7} {
+		for _, limit := range []float64{0, 25} {
+			need := prefix + 10 + 20 + 10 + max(20, int64(limit))
+			for _, context := range []int64{need - 1, need} {
+				c := talk(2)
+				c.Turns, c.ContextMax = lengths.Fixed(2), context
+				c.Mix = requests.Mix{Prompt: lengths.Fixed(10), Output: lengths.Fixed(20)}
+				if limit > 0 {
+					c.Mix.MaxOutput = lengths.Fixed(limit)
+				}
+				if prefix > 0 {
+					c.Mix.Sharing = requests.Sharing{Groups: 1, PrefixTokens: prefix}
+				}
+				s, err := NewSessionLoop(c, 1)
+				require.NoError(t, err)
+				all := converse(t, s, linear, nil)
+				require.Len(t, all, 2)
+				require.Equal(t, context == need, all[1].session == 0, "%d of %d tokens", context, need)
+				agents := AgentLoop{Loop: c.Loop, Result: lengths.Fixed(10), Tasks: 1}
+				agents.Requests = 0
+				a, err := NewAgentLoop(agents, 1)
+				require.NoError(t, err)
+				turns, tasks := work(t, a, linear, nil)
+				require.Equal(t, context == need, len(turns) == 2)
+				require.Equal(t, context != need, tasks[0].Outcome == TaskFull)
+			}
+		}
+	}
 }

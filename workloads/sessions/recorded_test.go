@@ -117,10 +117,16 @@ func TestARecordedTaskEndsWithATurnThatFails(t *testing.T) {
 	s, err := NewRecorded(threeTurns(), 10)
 	require.NoError(t, err)
 	var r sim.Request
+	var failed []Task
+	s.Report = func(t *Task) { failed = append(failed, *t) }
 	require.True(t, s.Next(&r))
+	r.Emitted = 3
 	s.Done(r.Arrival.Add(sim.Second), &r)
+	require.Equal(t, []Task{{Outcome: TaskFailed, Ended: sim.Time(sim.Second), Agents: 1, Requests: 1, PromptTokens: 34,
+		OutputTokens: 3}}, failed)
 	all, tasks := replay(t, s, func(*sim.Request) sim.Duration { return 0 })
 	require.Len(t, all, 1)
+	require.Equal(t, TaskCompleted, tasks[0].Outcome)
 	require.Len(t, tasks, 1)
 	require.Equal(t, Ended{Lost: 1, LostTurns: 2}, s.Early())
 }
@@ -209,5 +215,19 @@ func TestAPromptThatComesAgainIsNoTurn(t *testing.T) {
 		s, err := NewRecorded(r, 10)
 		require.NoError(t, err)
 		require.Equal(t, turns, s.Turns(), "%d tokens", prompt)
+	}
+}
+
+// TestARecordingOfNothingHasNoRate, nor does one of requests that all come at once.
+func TestARecordingOfNothingHasNoRate(t *testing.T) {
+	for n, turns := range []float64{0, 1, 1} {
+		s, err := NewRecorded(&recording{requests: []sim.Request{{Prompt: 5, Output: 5}, {Prompt: 7, Output: 5}}[:n]}, 10)
+		require.NoError(t, err)
+		require.Zero(t, s.Rate())
+		require.Equal(t, turns, s.Turns())
+		require.Equal(t, float64(n), s.Requests())
+		all, tasks := replay(t, s, func(*sim.Request) sim.Duration { return 0 })
+		require.Len(t, all, n)
+		require.Len(t, tasks, n)
 	}
 }

@@ -1,10 +1,16 @@
 package traces
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/check"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
 const paced = "arrival_s,input_tokens,output_tokens\n0,1,1\n10,2,1\n12,3,1\n16,4,1\n"
@@ -60,5 +66,44 @@ func TestARateThatNoReplayHasIsRefused(t *testing.T) {
 		tr, err := New("trace", strings.NewReader(text), Options{Rate: x.Rate() * factor})
 		require.NoError(t, err)
 		require.InEpsilon(t, factor, tr.Speed(), 1e-12)
+	}
+}
+
+// TestATraceHasAsManyRequestsAsThereAreIDs: the one after is an error with its number.
+func TestATraceHasAsManyRequestsAsThereAreIDs(t *testing.T) {
+	tr, err := New("trace", strings.NewReader(paced), Options{})
+	require.NoError(t, err)
+	var r sim.Request
+	require.True(t, tr.Next(&r))
+	tr.sent = check.RequestsMax - 1
+	require.True(t, tr.Next(&r))
+	require.False(t, tr.Next(&r))
+	require.ErrorContains(t, tr.Err(), "trace:4: this is request 2147483648; accepted: at most 2147483647")
+}
+
+// TestAllReadingIsReported: of each pass over a file, for its rate, for what is wrong with it and for its requests, the
+// last of which may be left out.
+func TestAllReadingIsReported(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	require.NoError(t, os.WriteFile(path, []byte(paced), 0o600))
+	for passes, o := range map[int]Options{1: {Unchecked: true}, 2: {}, 3: {Rate: 1}} {
+		for _, before := range []bool{false, true} {
+			last, all := int64(0), int64(0)
+			o.Before, o.Reading = before, func(done, of int64) error {
+				require.GreaterOrEqual(t, done, last)
+				last, all = done, of
+				return nil
+			}
+			tr, err := Open(path, o)
+			require.NoError(t, err)
+			require.Len(t, sourcetest.Drain(tr), 4)
+			require.NoError(t, tr.Close())
+			want := passes
+			if before {
+				want--
+			}
+			require.EqualValues(t, want*len(paced), all)
+			require.Equal(t, all, last, "%+v", o)
+		}
 	}
 }

@@ -80,9 +80,9 @@ func TestLengthsAreWrittenAlone(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, "lengths", Columns{})
 	require.NoError(t, err)
-	require.NoError(t, w.Write(&sim.Request{Arrival: 7, Prompt: 3, Output: 4}))
+	require.NoError(t, w.Write(&sim.Request{Arrival: 7, Prompt: 31, Output: 142}))
 	require.NoError(t, w.Close())
-	require.Equal(t, "input_tokens,output_tokens\n3,4\n", out.String())
+	require.Equal(t, "input_tokens,output_tokens\n31,142\n", out.String())
 	path := filepath.Join(t.TempDir(), "l.csv")
 	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o600))
 	require.True(t, Untimed(path))
