@@ -49,8 +49,12 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 	link = sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(81920 / 6.25e9), Layers: 80}
 	assert.Equal(t, []sim.Route{{{Pool: 0, Cache: true, Push: true, Link: link}, {Pool: 1}}}, atDecode.Routes)
 	assert.True(t, atDecode.Pools[1].RecomputeLastToken, "vLLM computes the last token of the prompt again")
-	assert.False(t, build(t, "pools.prefill.first_token=decode",
-		"pools.decode.engine=sglang").Config.Pools[1].RecomputeLastToken)
+	for _, engine := range []string{"sglang", "tensorrt-llm"} {
+		assert.False(t, build(t, "pools.prefill.first_token=decode",
+			"pools.decode.engine="+engine).Config.Pools[1].RecomputeLastToken, "%s sends it with the cache", engine)
+	}
+	assert.True(t, build(t, "pools.prefill.first_token=decode", "pools.decode.engine=vllm-v1",
+		"pools.decode.version=0.22").Config.Pools[1].RecomputeLastToken, "in every release of vLLM")
 	assert.False(t, build(t, "pools.decode.engine=sglang").Config.Pools[1].PrefixCaching, "SGLang's have none")
 	assert.True(t, build(t, "pools.decode.engine=sglang", "pools.decode.radix_cache=true").Config.Pools[1].PrefixCaching)
 	own := build(t, "pools.prefill.kv_link_bps=1e9").Config

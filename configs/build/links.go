@@ -89,6 +89,9 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 
 // setReceived says how a pool goes on with what is transferred to it. vLLM computes the last token of a prompt again,
 // from which the next one follows: num_computed_tokens is one less than the prompt (vllm/v1/core/sched/scheduler.py).
+// Other engines send the first token with the cache: SGLang in a buffer beside it (python/sglang/srt/disaggregation/
+// decode.py of 0.5.6.post2, DecodeTransferQueue._commit_transfer_to_req), and TensorRT-LLM as first_gen_tokens
+// (ai-dynamo 0.8.0, dynamo/trtllm/utils/disagg_utils.py), so that every step of their decode workers is a graph.
 func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if p.Role != configs.RoleDecode {
 		return nil
@@ -98,7 +101,7 @@ func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error
 		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
 	pool.MaxNumSeqs = p.MaxNumSeqs
-	pool.RecomputeLastToken = engine.Scheduler == catalog.SchedulerContinuous && s.FirstTokenAtDecode()
+	pool.RecomputeLastToken = engine.RulesOf(p.Version).ConnectorLoads && s.FirstTokenAtDecode()
 	return nil
 }
 
