@@ -3,6 +3,7 @@ package sizing
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -144,7 +145,7 @@ type Finalist struct {
 	GoodputPerSPerGPU float64           `json:"goodput_per_s_per_gpu"`
 	USDPerMillion     float64           `json:"usd_per_million_requests,omitempty"`
 	Spending          *Spending         `json:"spending,omitempty"`
-	UserTokensPerS    float64           `json:"user_tokens_per_s"` // of the median request, after its first
+	UserTokensPerS    float64           `json:"user_tokens_per_s,omitempty"` // of the median request, after its first
 	TTFTS             Percentile        `json:"ttft_s"`
 	TPOTS             Percentile        `json:"tpot_s"`
 	Rules             []metrics.Verdict `json:"slo_rules,omitempty"`
@@ -160,6 +161,24 @@ type Percentile struct {
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 	At  float64 `json:"at_attainment"`
+}
+
+// MarshalJSON writes null for each where no request has one.
+func (p Percentile) MarshalJSON() ([]byte, error) {
+	x := [5]float64{p.P50, p.P90, p.P95, p.P99, p.At}
+	var q [5]*float64
+	for i := range x {
+		if p.P99 != 0 {
+			q[i] = &x[i]
+		}
+	}
+	return json.Marshal(struct {
+		P50 *float64 `json:"p50"`
+		P90 *float64 `json:"p90"`
+		P95 *float64 `json:"p95"`
+		P99 *float64 `json:"p99"`
+		At  *float64 `json:"at_attainment"`
+	}{q[0], q[1], q[2], q[3], q[4]})
 }
 
 // duration prints a latency of p; a dash where no request has one, as no TPOT where all outputs are of one token.

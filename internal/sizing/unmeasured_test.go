@@ -1,10 +1,12 @@
 package sizing
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -32,4 +34,9 @@ func TestOutputsOfOneTokenHaveNoTPOT(t *testing.T) {
 	assert.Equal(t, text.Dash, f.TPOTS.duration(f.TPOTS.P50))
 	assert.Equal(t, text.Dash, f.TPOTS.cell(f.TPOTS.P50, "best.tpot_s.p50").Text)
 	assert.Equal(t, "20.0 ms", f.TTFTS.duration(f.TTFTS.P50))
+	written, err := json.Marshal(&f)
+	require.NoError(t, err)
+	assert.Contains(t, string(written), `"tpot_s":{"p50":null,"p90":null,"p95":null,"p99":null,"at_attainment":null}`)
+	assert.Contains(t, string(written), `"ttft_s":{"p50":0.02,"p90":0.02,"p95":0.02,"p99":0.03,"at_attainment":0}`)
+	assert.NotContains(t, string(written), "user_tokens_per_s", "of a median that there is not")
 }
