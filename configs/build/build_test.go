@@ -2,6 +2,7 @@ package build
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,4 +158,31 @@ func TestLengthsThatTheirLawCutsAreReported(t *testing.T) {
 	require.NoError(t, err)
 	_, summary := simulate(t, s)
 	assert.True(t, warned(summary, "10.5 % of prompt_tokens were outside"), "%v", summary.Warnings)
+}
+
+// TestEveryScenarioRunsUnderEveryEngine: as comparisons of engines ask.
+func TestEveryScenarioRunsUnderEveryEngine(t *testing.T) {
+	for _, scenario := range configs.ScenarioNames() {
+		for _, engine := range catalog.EngineNames() {
+			s, err := configs.Load(scenario, configs.Options{Engine: engine, Set: []string{"workload.requests=20"}})
+			if plain, _ := configs.Load(scenario, configs.Options{}); plain.Pools[0].Role != configs.RoleServe &&
+				!slices.Contains(catalog.Dividing(), engine) {
+				require.ErrorContains(t, err, "a pool of role prefill has only a part", "%s %s", scenario, engine)
+				continue
+			}
+			if engine == "sglang" && scenario == "lpu-70b" {
+				require.ErrorContains(t, err, "is more than the memory of groq-lpu", "its graphs need a GPU's memory")
+				continue
+			}
+			require.NoError(t, err, "%s %s", scenario, engine)
+			b, err := New(s)
+			if scenario == "agents-v4-pro" && err != nil { // it needs chunks, or memory for a step of a million tokens
+				require.ErrorContains(t, err, "steps of far fewer than 1048576 tokens would do", "a million in one step")
+				continue
+			}
+			require.NoError(t, err, "%s %s", scenario, engine)
+			require.NoError(t, b.Close())
+			require.False(t, strings.Contains(string(s.YAML()), "engine: vllm-v1") && engine != "vllm-v1")
+		}
+	}
 }

@@ -2,7 +2,6 @@ package build
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -374,27 +373,4 @@ func TestAgingIsLongEnoughForTheClock(t *testing.T) {
 		"chat.yaml:12:5: pools[0].aging_s: 1e-300 is out of range; expected a number above 1e-12 and at most 1e+06")
 	inDir(t, running("vllm-v1", "scheduling_policy: aging", "aging_s: 2e-12"))
 	build(t)
-}
-
-// TestEveryScenarioRunsUnderEveryEngine: as comparisons of engines ask.
-func TestEveryScenarioRunsUnderEveryEngine(t *testing.T) {
-	for _, scenario := range configs.ScenarioNames() {
-		for _, engine := range catalog.EngineNames() {
-			s, err := configs.Load(scenario, configs.Options{Engine: engine, Set: []string{"workload.requests=20"}})
-			if plain, _ := configs.Load(scenario, configs.Options{}); plain.Pools[0].Role != configs.RoleServe &&
-				!slices.Contains(catalog.Dividing(), engine) {
-				require.ErrorContains(t, err, "a pool of role prefill has only a part", "%s %s", scenario, engine)
-				continue
-			}
-			if engine == "sglang" && scenario == "lpu-70b" {
-				require.ErrorContains(t, err, "is more than the memory of groq-lpu", "its graphs need a GPU's memory")
-				continue
-			}
-			require.NoError(t, err, "%s %s", scenario, engine)
-			b, err := New(s)
-			require.NoError(t, err, "%s %s", scenario, engine)
-			require.NoError(t, b.Close())
-			require.False(t, strings.Contains(string(s.YAML()), "engine: vllm-v1") && engine != "vllm-v1")
-		}
-	}
 }

@@ -174,12 +174,13 @@ workload: {closed_loop: {concurrency: 8}, prompt_tokens: {distribution: fixed, m
 	for set, want := range map[string]any{
 		"engine=vllm-v1": new(routers.VLLMRanks), "engine=sglang": new(routers.RoundRobin),
 		"engine=tensorrt-llm": routers.LeastLoaded{}, "load_balance_method=total_tokens": new(routers.Least),
+		"load_balance_method=session_affinity": new(routers.SessionAffinity),
 	} {
 		assert.IsType(t, want, build(t, "pools.serve."+set).Config.Pools[0].Balancer(), set)
 	}
 	_, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.load_balance_method=fair"}})
 	require.ErrorContains(t, err, `"fair" is unknown; valid values: "vllm", "round_robin", "total_requests", "total_tokens", `+
-		`"follow_bootstrap_room"`)
+		`"follow_bootstrap_room", "session_affinity"`)
 	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.data_parallel=1",
 		"pools.serve.tensor_parallel=8", "pools.serve.load_balance_method=vllm"}})
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ var gallery = []struct {
 		"textbook-8b"}},
 	{"Conversations, documents and reasoning", []string{"multi-turn-8b", "multi-turn-routed-8b", "kv-tiers-8b", "rag-70b",
 		"million-v4", "reasoning-32b"}},
-	{"Agents", []string{"agent-diff", "agent-diff-fast", "coding-agents-480b"}},
+	{"Agents", []string{"agent-diff", "agent-diff-fast", "coding-agents-480b", "agents-v4-pro"}},
 	{"Speculation", []string{"drafter-8b-70b", "eagle3-70b", "mtp-coding-397b"}},
 	{"Prefill and decode in separate pools", []string{"pd-70b", "pd-r1", "agentic-1t-colocated", "agentic-1t-pd",
 		"wide-ep-r1"}},

@@ -24,6 +24,9 @@ func balancers() named.List[uint64, func() sim.Router] {
 			New: func(seed uint64) (func() sim.Router, error) {
 				return func() sim.Router { return NewBootstrapRoom(seed) }, nil
 			}},
+		{Name: "session_affinity", Does: "the rank that had the session before, else that with the fewest requests, as " +
+			"routers that name a rank in X-data-parallel-rank can",
+			New: of(func() sim.Router { return NewSessionAffinity(0) })},
 	}
 }
 

@@ -13,14 +13,20 @@ import (
 
 // ranksOf returns to which of three ranks requests with such arrivals go, each with so many tokens to emit.
 func ranksOf(t *testing.T, name string, output int32, arrivals ...sim.Duration) []int32 {
+	return ranksOfSessions(t, name, output, make([]int32, len(arrivals)), arrivals...)
+}
+
+// ranksOfSessions does so for requests of sessions; 0: of none.
+func ranksOfSessions(t *testing.T, name string, output int32, sessions []int32, arrivals ...sim.Duration) []int32 {
 	pool := testcluster.NewPool(1, routers.LeastLoaded{})
 	balancer, err := routers.NewBalancer(name, 1)
 	require.NoError(t, err)
 	watched := testcluster.Watch(balancer())
 	pool.Ranks, pool.Balancer = 3, func() sim.Router { return watched }
 	var requests []sim.Request
-	for _, at := range arrivals {
-		requests = append(requests, sim.Request{Prompt: 4, Output: output, Arrival: sim.Time(0).Add(at)})
+	for i, at := range arrivals {
+		requests = append(requests,
+			sim.Request{Prompt: 4, Output: output, Arrival: sim.Time(0).Add(at), Session: sessions[i]})
 	}
 	c, log := testcluster.New(nil, requests, pool)
 	c.Run()
@@ -49,6 +55,16 @@ func TestBalancersOfSGLang(t *testing.T) {
 	for _, name := range routers.BalancerNames() {
 		assert.NotEmpty(t, routers.BalancerDoes(name))
 	}
+}
+
+// TestASessionStaysWithItsRank: its later requests go where its first one went, to the rank with the fewest requests,
+// whatever else came meanwhile. Requests of no session go to the fewest.
+func TestASessionStaysWithItsRank(t *testing.T) {
+	const s = sim.Second
+	assert.Equal(t, []int32{0, 1, 2, 1, 0, 0, 0}, ranksOfSessions(t, "session_affinity", 1,
+		[]int32{7, 8, 9, 8, 7, 0, 10}, 0, 0, 0, 10*s, 20*s, 30*s, 40*s))
+	assert.Equal(t, []int32{0, 0, 0, 1, 2},
+		ranksOfSessions(t, "session_affinity", 9, []int32{7, 7, 7, 8, 9}, make([]sim.Duration, 5)...))
 }
 
 // TestARoomIsTheSameOnBothSides: a request goes to one rank of as many in either pool, whatever else is there, and all
