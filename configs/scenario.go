@@ -70,7 +70,7 @@ type Pool struct {
 	EnableEPLB              bool    `yaml:"enable_eplb,omitempty" doc:"experts are placed by their load, so that GPUs have equally popular ones; null: they are not"`
 	NumRedundantExperts     int     `yaml:"num_redundant_experts,omitempty" bound:"[0,4096]" doc:"experts of a layer that enable_eplb has more than once; null: none"`
 	AllToAll                string  `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, one-sided ones in a scale-up domain, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`
-	DisableCustomAllReduce  bool    `yaml:"disable_custom_all_reduce,omitempty" doc:"all-reduces are NCCL's alone, as measured; false: as fitted by the efficiencies"`
+	DisableCustomAllReduce  bool    `yaml:"disable_custom_all_reduce,omitempty" doc:"all-reduces are NCCL's alone, with the latency that was measured of them and the link as fitted by the efficiencies; false: as fitted"`
 	BatchOverlap            string  `yaml:"batch_overlap,omitempty" oneof:"batch-overlaps" doc:"what hides that: single-batch, the shared experts and the down projection, or two-batch, the other half of the batch; null: nothing"`
 	Engine                  string  `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
 	catalog.EngineArguments `yaml:",inline"`

@@ -174,15 +174,17 @@ const fitted = "fitted"
 // expertRowBytes is what a token sends to an expert, in 16 bits.
 func (d *Deployment) expertRowBytes() float64 { return float64(d.Model.ExpertHidden()) * 2 }
 
-// allReduce returns the algorithms of one all-reduce over the tensor-parallel group.
+// allReduce returns the algorithms of one all-reduce over the tensor-parallel group. NCCL's alone, where others are
+// fitted, have the latency that was measured of them and never more of the link than what is fitted: large messages are
+// NCCL's in engines too, so that leaving their own all-reduces out makes nothing quicker.
 func (d *Deployment) allReduce() []linearPS {
 	e, gpus := &d.Efficiency, d.Parallel.Tensor
 	g := float64(gpus)
 	ring := d.rowBytes() * 2 * (g - 1) / g
+	fit := linearPS{fixed: e.latencyPS(g), row: float64(psPerS * ring / (e.Link * d.link(gpus))),
+		peakRow: psPerS * ring / d.link(gpus), name: fitted}
 	if !d.tabled(gpus) && !d.Parallel.NCCL {
-		link := d.link(gpus)
-		return []linearPS{{fixed: e.latencyPS(g), row: float64(psPerS * ring / (e.Link * link)),
-			peakRow: psPerS * ring / link, name: fitted}}
+		return []linearPS{fit}
 	}
 	s := d.span(gpus)
 	far := s.crossing()
@@ -203,7 +205,11 @@ func (d *Deployment) allReduce() []linearPS {
 				row:     psPerS * moved / (a.achieved(s.local) * s.link),
 				peakRow: psPerS * min(ring, moved) / s.link})
 		}
-		out = append(out, e.measured(t))
+		t = e.measured(t)
+		if !d.tabled(gpus) {
+			t.fixed, t.row = max(t.fixed, fit.fixed), max(t.row, fit.row)
+		}
+		out = append(out, t)
 	}
 	return out
 }

@@ -186,6 +186,24 @@ func TestAWayThatIsAskedForTakesWhatWasMeasured(t *testing.T) {
 	assert.InEpsilon(t, 25.4, communication(d, 64)/160, 0.3, "NCCL 2.29, 1 MiB")
 }
 
+// TestNCCLAloneMakesNothingQuicker: engines leave large messages to NCCL too, and take the quicker for small ones.
+func TestNCCLAloneMakesNothingQuicker(t *testing.T) {
+	for _, gpu := range []string{"a100-sxm-80gb", "h100-sxm", "h800-sxm", "b200-sxm", "l40s"} {
+		for _, engine := range []string{"vllm-v1", "sglang"} {
+			reduces := func(nccl bool, tokens int) float64 {
+				d := deployment(t, "llama-3.1-8b", gpu, 8)
+				d.Efficiency, d.Parallel.NCCL = efficiency(t, engine), nccl
+				require.NoError(t, d.Validate())
+				return partOf(d, tokens, hardware.AllReducePart).TimeS
+			}
+			for tokens := 1; tokens <= 1<<14; tokens *= 4 {
+				assert.LessOrEqual(t, reduces(false, tokens), reduces(true, tokens), "%s %s %d", gpu, engine, tokens)
+			}
+			assert.Greater(t, reduces(true, 1<<14), 0., gpu)
+		}
+	}
+}
+
 // Tokens of DeepSeek-R1 have 8 experts. Up to 9 GPUs each gets what all others have; on more, only what chose its
 // experts, so that four times as many GPUs move a fourth as much. Slices of all experts need every token.
 func TestWholeExpertsGetOnlyTheTokensThatChoseThem(t *testing.T) {

@@ -87,33 +87,45 @@ func inModel(d *hardware.Deployment, kernelS float64) float64 {
 	return kernelS
 }
 
-// reduceOnce is one all-reduce of rows: the best kernel within hosts, and one more between them.
+// reduceOnce is one all-reduce of rows: the best kernel within hosts, and one more between them. Where only NCCL's is
+// known, and others are fitted, each kernel starts no sooner and moves no faster than the fit.
 func reduceOnce(d *hardware.Deployment, rows float64) float64 {
 	t, bytes := d.Parallel.Tensor, rows*float64(d.Model.Hidden)*2
-	each, hosts := inHost(d, t)
+	fit := func(bytes float64) float64 { return unmeasured(d, t, bytes*2*float64(t-1)/float64(t)) }
 	if !looked(d, t) && !d.Parallel.NCCL {
-		return unmeasured(d, t, bytes*2*float64(t-1)/float64(t))
+		return fit(bytes)
 	}
+	each, _ := inHost(d, t)
+	best := math.Inf(1)
+	for _, k := range hardware.Reduces(d, each) {
+		start, end := reduceBy(d, k, 0), reduceBy(d, k, bytes)
+		if !looked(d, t) {
+			end = max(start, fit(0)) + max(end-start, fit(bytes)-fit(0))
+		}
+		best = min(best, end)
+	}
+	return best
+}
+
+// reduceBy is one all-reduce of bytes by a kernel within hosts.
+func reduceBy(d *hardware.Deployment, k hardware.Kernel, bytes float64) float64 {
+	each, hosts := inHost(d, d.Parallel.Tensor)
 	between := 0.0
 	if hosts > 1 {
 		between = takes(hardware.Crossing(), hosts, bytes*2*float64(hosts-1)/float64(hosts)/float64(each), d.GPU.NICBps.Value)
 	}
-	best := math.Inf(1)
-	for _, k := range hardware.Reduces(d, each) {
-		moved := bytes * 2 * float64(each-1) / float64(each)
-		switch {
-		case k.Whole:
-			moved = bytes * float64(each-1)
-		case k.Once:
-			moved = bytes
-		}
-		within := 0.0
-		if each > 1 {
-			within = takes(k, each, moved, link(d, each))
-		}
-		best = min(best, inModel(d, within+between))
+	moved := bytes * 2 * float64(each-1) / float64(each)
+	switch {
+	case k.Whole:
+		moved = bytes * float64(each-1)
+	case k.Once:
+		moved = bytes
 	}
-	return best
+	within := 0.0
+	if each > 1 {
+		within = takes(k, each, moved, link(d, each))
+	}
+	return inModel(d, within+between)
 }
 
 // exchangeOnce is a dispatch and a combine by the best of the ways that the deployment may take, and whether it is by

@@ -96,6 +96,38 @@ func engineNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
+// flagCalled returns the flag for a word that engines, calculators and load testers have for what it says; empty: it is
+// none of theirs.
+func flagCalled(word string) string {
+	switch strings.ReplaceAll(strings.ToLower(word), "_", "-") {
+	case "ctx", "ctx-len", "context-len", "context-length", "seq-len", "seqlen", "sequence-length", "kv-len":
+		return "context"
+	case "bs", "batchsize", "batch-size", "num-seqs":
+		return "batch"
+	case "dtype", "quant", "quantization", "weight-dtype", "weights-dtype":
+		return "weights"
+	case "kv", "kv-dtype", "kv-cache-dtype", "cache-dtype":
+		return "kv-cache"
+	case "hardware", "device", "accelerator", "gpu-type", "gpu-name":
+		return "gpu"
+	case "spec", "spec-method", "speculative-method":
+		return "speculation"
+	case "k", "gamma", "num-spec", "num-spec-tokens", "num-draft-tokens", "draft-tokens":
+		return "num-speculative-tokens"
+	case "drafter", "draft", "speculative-model", "draft-model-path":
+		return "draft-model"
+	case "acceptance-rate", "alpha":
+		return "acceptance"
+	case "backend", "framework":
+		return "engine"
+	case "model-name", "model-path", "model-id":
+		return "model"
+	case "out-dir", "outdir", "output-dir":
+		return "out"
+	}
+	return ""
+}
+
 // completeNames makes the shell offer names for flags.
 func completeNames(c *cobra.Command, names map[string][]string, others cobra.ShellCompDirective) {
 	for flag, have := range names {

@@ -193,6 +193,9 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		{append(h100, "--model", "./"), `" is a directory; name its config.json`},
 		{append(h100, "--model", "/dev/zero"), "is a device; expected a regular file"},
 		{append(h100, "--model", "llama-3.1-8b", "--tokens", "3"), "unknown flag: --tokens"},
+		{append(h100, "--ctx", "4k"), "unknown flag: --ctx; did you mean --context? see decodesim explain --help"},
+		{append(h100, "--batch_size", "4"), "did you mean --batch? "},
+		{append(h100, "--kv-cache-dtype", "fp8"), "did you mean --kv-cache? "},
 	} {
 		var out, errOut bytes.Buffer
 		status := execute(context.Background(), &out, &errOut, append([]string{"explain"}, c.args...))

@@ -251,6 +251,9 @@ func flagHint(c *cobra.Command, err error) string {
 		return ""
 	}
 	name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
+	if flag := flagCalled(name); flag != "" && c.Flags().Lookup(flag) != nil {
+		return fmt.Sprintf("did you mean --%s? ", flag)
+	}
 	if c.Flags().Lookup("set") != nil {
 		if hint := asKey(strings.ReplaceAll(name, "-", "_")); hint != "" {
 			return hint

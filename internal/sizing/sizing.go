@@ -168,7 +168,7 @@ func (p Percentile) MarshalJSON() ([]byte, error) {
 	x := [5]float64{p.P50, p.P90, p.P95, p.P99, p.At}
 	var q [5]*float64
 	for i := range x {
-		if p.P99 != 0 {
+		if p != (Percentile{}) {
 			q[i] = &x[i]
 		}
 	}
