@@ -104,3 +104,20 @@ func TestARowThatNoStepIsWideEnoughForIsNotFilled(t *testing.T) {
 		require.Equal(t, budget >= 9, twin.cover["rows filled"] > 0, "%d tokens in a step", budget)
 	}
 }
+
+// TestDraftsThatABudgetCutsBesidePreemptions: of three sequences that verify three drafts each, a step has tokens for
+// ten, so that the last has two drafts fewer, also in steps that take blocks from another to go on.
+func TestDraftsThatABudgetCutsBesidePreemptions(t *testing.T) {
+	for _, blocks := range []int64{24, 30, 36} {
+		sc := scenario{size: 1, blocks: blocks, blockSize: 1, maxLen: 20, model: ticks(sim.Second),
+			policy:      &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 10},
+			speculation: speculate(3, random{rates: []float64{0.7, 0.5, 0.3}})}
+		for i := range int32(3) {
+			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 2, Output: 18, Traced: true})
+		}
+		twin, j := runNaive(sc), newJournal()
+		compare(t, "cut", twin, j, run(t, sc.config(j)))
+		require.Positive(t, twin.cover["steps that preempt"])
+		require.Positive(t, twin.cover["drafts cut by the budget"])
+	}
+}
