@@ -126,7 +126,7 @@ func (sc *scenario) fleetFeatures() (all []string) {
 
 // eachFeature compares scenarios with their naive twins until each feature has come up in ten, if it does in as many as
 // are drawn, beside others that are drawn at random: a few draws say little of what is rare, and these are the same each
-// time.
+// time. What a gap is said to be made of sums to it.
 func eachFeature(t *testing.T, draw func(*rapid.T) scenario, of func(*scenario) []string, features int) {
 	const times, least, most = 10, 3, 1500
 	drawn, some := map[string]int{}, rapid.Custom(draw)
@@ -143,6 +143,8 @@ func eachFeature(t *testing.T, draw func(*rapid.T) scenario, of func(*scenario) 
 		twin, j := runNaive(sc), newJournal()
 		cl := run(t, sc.config(j))
 		compare(t, fmt.Sprintf("scenario %d", seed), twin, j, cl)
+		parts := &gapBreakdowns{breakdownSink: breakdownSink{journal: newJournal(), t: t}}
+		run(t, sc.config(parts))
 	}
 	assert.Len(t, drawn, features, "features that came up: %v", drawn)
 	for feature, n := range drawn {
