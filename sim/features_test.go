@@ -124,9 +124,9 @@ func (sc *scenario) fleetFeatures() (all []string) {
 	return all
 }
 
-// eachFeature compares scenarios with their naive twins until each feature has come up in ten, if it does in as many as
-// are drawn, beside others that are drawn at random: a few draws say little of what is rare, and these are the same each
-// time. What a gap is said to be made of sums to it.
+// eachFeature compares scenarios with their naive twins until each feature has come up in ten or in all of them, beside
+// others that are drawn at random: a few draws say little of what is rare, and these are the same each time. The parts
+// of each gap sum to it.
 func eachFeature(t *testing.T, draw func(*rapid.T) scenario, of func(*scenario) []string, features int) {
 	const times, least, most = 10, 3, 1500
 	drawn, some := map[string]int{}, rapid.Custom(draw)
