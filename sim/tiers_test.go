@@ -121,6 +121,29 @@ func TestFetchesShareTheStore(t *testing.T) {
 	}
 }
 
+// TestWhatFetchesBesideAnotherComputesSooner: 32 tokens take 6.4 s to compute and 5.2 s to fetch alone, of which 3.2 s
+// on the port of the store. While another replica has that, they would take 8.4 s, and are computed.
+func TestWhatFetchesBesideAnotherComputesSooner(t *testing.T) {
+	for after, fetches := range map[sim.Duration]bool{0: true, sim.Second: true, 3 * sim.Second: false,
+		5 * sim.Second: false, 6 * sim.Second: true} {
+		tier := nvme()
+		tier.Shared, tier.Share, tier.ReceivingShare = true, sim.FullPort, sim.FullPort
+		sc := tiered(tier)
+		sc.fetchOrRecompute, sc.model = true, prices{token: sim.Second / 5}
+		sc.ask()
+		sc.ask()
+		sc.requests[5].Arrival = sc.requests[5].Arrival.Add(after)
+		j := newJournal()
+		p := run(t, sc.config(j)).PoolTotals(0)
+		if fetches {
+			require.EqualValues(t, 64, p.CachedBelow, after)
+			continue
+		}
+		require.EqualValues(t, 32, p.CachedBelow, after)
+		require.Equal(t, 8*sim.Second, ttft(j, &sc, 5), after)
+	}
+}
+
 // TestAFetchThatIsCancelledLeavesNothing: neither a transfer nor a request, and the replica computes what comes next.
 func TestAFetchThatIsCancelledLeavesNothing(t *testing.T) {
 	sc := tiered(nvme())
