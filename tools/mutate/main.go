@@ -36,6 +36,7 @@ func main() {
 func run(ctx context.Context, w io.Writer, args []string) error {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	n := flags.Int("n", 30, "mistakes to try in each room")
+	skip := flags.Int("skip", 0, "mistakes at the beginning of each sample that are not tried, as an earlier run has")
 	seed := flags.Uint64("seed", 1, "of the sample")
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
 	only := flags.String("only", "",
@@ -79,7 +80,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 			continue
 		}
 		t := trials{limit: *limit, own: *own, near: *near || *own, few: *few}
-		one, err := t.sample(ctx, w, all[i], *n)
+		one, err := t.sample(ctx, w, all[i], *skip, *n)
 		if err != nil {
 			return err
 		}
@@ -99,9 +100,9 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 // tally counts mistakes that were tried, without those that do not compile.
 type tally struct{ noticed, tried int }
 
-// sample tries the first n mistakes of a room that compile and prints what became of each. A third more are built,
-// since some do not.
-func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, n int) (tally, error) {
+// sample tries n mistakes of a room that compile, after so many others, and prints what became of each. A third more
+// are built, since some do not compile.
+func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, skip, n int) (tally, error) {
 	var sum tally
 	dir, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
@@ -109,13 +110,15 @@ func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, n int) (
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	t.dir, t.mistakes, t.tests = dir, map[int]*mistake{}, map[string][]testRun{}
-	for i := range of[:min(len(of), n+n/3+1)] {
+	all := skip + n
+	for i := range of[:min(len(of), all+all/3+1)] {
 		t.mistakes[i+1] = &of[i]
 	}
 	if err := t.build(ctx); err != nil {
 		return sum, err
 	}
-	for _, id := range sortedKeys(t.mistakes) {
+	ids := sortedKeys(t.mistakes)
+	for _, id := range ids[min(skip, len(ids)):] {
 		if sum.tried == n {
 			break
 		}
