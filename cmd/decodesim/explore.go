@@ -82,7 +82,7 @@ func writeExplorer(errOut io.Writer, text []byte, out, wasm string) error {
 		}
 		wasm = filepath.Join(filepath.Dir(program), "wasm")
 	}
-	s, err := explore.NewSite(text, os.Environ(), os.DirFS(wasm))
+	s, err := explore.NewSite(text, os.Environ(), builtDir(wasm))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("--wasm %q: %w; expected what make site builds", wasm, err)
@@ -102,6 +102,19 @@ func writeExplorer(errOut io.Writer, text []byte, out, wasm string) error {
 	fmt.Fprintf(errOut, "wrote the explorer of %s to %s; any server of files serves it: python3 -m http.server -d %s\n",
 		s.Name(), inputs.Escaped(dir.Path()), inputs.Escaped(dir.Path()))
 	return nil
+}
+
+// builtDir is the directory of the program for a page. Its files are regular ones, and read up to a bound.
+type builtDir string
+
+var _ fs.ReadFileFS = builtDir("")
+
+// Open implements fs.FS.
+func (d builtDir) Open(name string) (fs.File, error) { return inputs.Open(filepath.Join(string(d), name)) }
+
+// ReadFile implements fs.ReadFileFS.
+func (d builtDir) ReadFile(name string) ([]byte, error) {
+	return inputs.Read(filepath.Join(string(d), name), inputs.DataMax)
 }
 
 // exploredText is the text of the scenario of the command line.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -44,6 +46,23 @@ func TestAnExplorerIsThereUntilASignal(t *testing.T) {
 		assert.Equal(t, 128+int(signal), ended.ExitCode())
 		assert.Less(t, time.Since(sent), 10*time.Second, "a second on a machine of one's own")
 	}
+}
+
+// TestTheProgramOfAPageIsARegularFile: a pipe was waited for, and a device read without end.
+func TestTheProgramOfAPageIsARegularFile(t *testing.T) {
+	inDir(t, small)
+	for name, make := range map[string]func(path string) error{
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		require.NoError(t, os.Mkdir(name, 0o700))
+		require.NoError(t, make(filepath.Join(name, "decodesim.wasm")))
+		status, out, errOut := try("explore", "chat.yaml", "--out", "site", "--wasm", name)
+		assert.Equal(t, exitBadInput, status)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, "is a "+name+"; expected a regular file")
+	}
+	assert.NoFileExists(t, "site")
 }
 
 func answered(t *testing.T, url string, x any) {

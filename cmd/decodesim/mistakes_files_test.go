@@ -42,6 +42,24 @@ func TestAMessageMovesNoCursor(t *testing.T) {
 	assert.True(t, strings.HasPrefix(errOut, `decodesim: --set name=a\x1b[31mb: "a\x1b[31mb" has characters`), "%q", errOut)
 }
 
+// TestAnInvisibleNameIsRefused, of whatever has one.
+func TestAnInvisibleNameIsRefused(t *testing.T) {
+	inDir(t, small)
+	for _, name := range []string{" ", "\u200b", "\ufeff", "\u2060\u00ad", "\u3164", "\u00a0", "\u2800", "a\u200bb"} {
+		for _, key := range []string{"name", "pools.serve.name", "model"} {
+			status, out, errOut := try("run", "chat.yaml", "--set", key+"="+name)
+			assert.Equal(t, exitBadInput, status, "%s %q", key, name)
+			assert.Empty(t, out)
+			assert.True(t, inputs.Printable(errOut), "%q", errOut)
+			text := strings.Replace(small, "name: ", "name: \""+name+"\" # ", 1)
+			require.NoError(t, os.WriteFile("hidden.yaml", []byte(text), 0o600))
+			status, _, errOut = try("run", "hidden.yaml")
+			assert.Equal(t, exitBadInput, status, "%q", name)
+			assert.Contains(t, errOut, "hidden.yaml:1:", "%q", name)
+		}
+	}
+}
+
 // TestFilesOfEfficienciesThatNeverEndAreRefused at once, whatever they are.
 func TestFilesOfEfficienciesThatNeverEndAreRefused(t *testing.T) {
 	inDir(t, small)
