@@ -110,7 +110,9 @@ type builtDir string
 var _ fs.ReadFileFS = builtDir("")
 
 // Open implements fs.FS.
-func (d builtDir) Open(name string) (fs.File, error) { return inputs.Open(filepath.Join(string(d), name)) }
+func (d builtDir) Open(name string) (fs.File, error) {
+	return inputs.Open(filepath.Join(string(d), name))
+}
 
 // ReadFile implements fs.ReadFileFS.
 func (d builtDir) ReadFile(name string) ([]byte, error) {

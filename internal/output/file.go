@@ -39,6 +39,8 @@ func OpenFile(ctx context.Context, path string, ours Recogniser) (*File, error) 
 		return nil, errors.New("it is a directory; expected a file")
 	case at.Mode()&fs.ModeSocket != 0:
 		return nil, errors.New("it is a socket; expected a file")
+	case at.Mode()&fs.ModeDevice != 0 && at.Mode()&fs.ModeCharDevice == 0:
+		return nil, errors.New("it is a disk, whose files would be lost; expected a file")
 	case !at.Mode().IsRegular():
 		f, err := openStream(ctx, path, at.Mode()&fs.ModeNamedPipe != 0)
 		return &File{Writer: f, path: path, file: f}, err

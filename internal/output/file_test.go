@@ -87,6 +87,16 @@ func TestASocketIsRefusedWithoutWaiting(t *testing.T) {
 	require.EqualError(t, err, "it is a socket; expected a file")
 }
 
+// TestADiskIsRefused: a trace in its first blocks would be the end of its files.
+func TestADiskIsRefused(t *testing.T) {
+	disk := filepath.Join(t.TempDir(), "disk")
+	if err := syscall.Mknod(disk, syscall.S_IFBLK|0o600, 259<<8|255); err != nil {
+		t.Skipf("no disk can be made here: %v", err)
+	}
+	_, err := OpenFile(t.Context(), disk, ours)
+	require.EqualError(t, err, "it is a disk, whose files would be lost; expected a file")
+}
+
 func TestDevicesAndPipesAreWrittenTo(t *testing.T) {
 	write(t, os.DevNull, "ours")
 	at, err := os.Stat(os.DevNull)
