@@ -37,6 +37,42 @@ func TestLoadsIntoFewBlocksEqualTheNaiveTwin(t *testing.T) {
 	wantCovered(t, cover["cases"], cover, loadsCovered)
 }
 
+// TestACancellationFreesWhatTheNextStepHas: a request has the blocks of the step that is to admit it since that was
+// composed. Its client cancels it before the step begins, or that of another request does.
+func TestACancellationFreesWhatTheNextStepHas(t *testing.T) {
+	t.Parallel()
+	cover, drawn := map[string]int{}, 0
+	rapid.Check(t, func(t *rapid.T) {
+		drawn++
+		sc := drawLoads(t)
+		for sc.agentic() || sc.sessions+sc.clients > 0 {
+			sc = drawLoads(t)
+		}
+		aheads := runNaive(sc).aheads
+		if len(aheads) == 0 {
+			return
+		}
+		cover["scenarios with such a request"]++
+		a := rapid.SampledFrom(aheads).Draw(t, "ahead")
+		cancelled := a.request
+		if rapid.Bool().Draw(t, "another") {
+			cancelled = int32(rapid.IntRange(0, len(sc.requests)-1).Draw(t, "cancelled"))
+		}
+		r := &sc.requests[cancelled]
+		require.Equal(t, cancelled, r.ID)
+		r.Deadline = max(r.Arrival, a.at) + sim.Time(rapid.SampledFrom([]sim.Duration{1, sim.Microsecond, sim.Millisecond}).
+			Draw(t, "later"))
+		twin := runNaive(sc)
+		equalsTwin(t, sc, twin, func(cl *sim.Cluster) {
+			if twin.cover["unfinished"] == 0 {
+				require.NoError(t, sim.CheckCaches(cl))
+			}
+		})
+		coverFleet(cover, twin)
+	})
+	wantCovered(t, drawn, cover, map[string]int{"blocks of the next step for nothing": 5})
+}
+
 // drawLoads draws a pool that computes prompts, and one with few blocks that loads their caches.
 func drawLoads(t *rapid.T) scenario {
 	sc := drawScenario(t)

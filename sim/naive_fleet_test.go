@@ -20,6 +20,7 @@ type naiveFleet struct {
 	patient  []*naiveRequest // those with a deadline
 	moves    []*naiveMove    // under way
 	moved    int             // moves ever begun
+	aheads   []ahead         // requests that had blocks of the step after the one that began then
 	script   []action        // what the controller will do
 	counts   sim.Totals
 	gaps     map[string]int // of all pools

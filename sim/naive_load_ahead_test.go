@@ -4,7 +4,14 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
 )
+
+// ahead is a request that had blocks of the step after the one that began at an instant.
+type ahead struct {
+	request int32
+	at      sim.Time
+}
 
 // loadAhead begins the loads of the step after the one that begins, which an engine that queues batches composes now.
 func (n *naive) loadAhead(in *naiveInstance) {
@@ -37,6 +44,7 @@ func (n *naive) admitNext(in *naiveInstance, r *naiveRequest, f found, want int3
 	}
 	in.pool.cache(r, f.tokens+want)
 	r.ahead = &found{hits: f.hits, tokens: f.tokens, more: blocks}
+	n.aheads = append(n.aheads, ahead{r.ID, n.now})
 	n.cover["requests with blocks of the next step"]++
 }
 
