@@ -38,11 +38,18 @@ func readSilicon(s *datafile.Source, f *measured.File) error {
 			"engine",
 		"max_num_tokens of TensorRT-LLM, where it is not known, is enough for one prompt beside a token of "+
 			"every other client")
-	most := mostClients(s.Table)
-	return datafile.EachID(f, s.Table, func(r *datafile.Record) measured.Run { return siliconRun(r, args, most) })
+	others := siblings{args: args, most: mostClients(s.Table), caches: scriptedCaches(s.Table, args)}
+	return datafile.EachID(f, s.Table, func(r *datafile.Record) measured.Run { return siliconRun(r, &others) })
 }
 
-func siliconRun(r *datafile.Record, args map[string]engineArgs, most map[string]int) measured.Run {
+// siblings is what other rows of a table, and the launch scripts of all of them, say of a row.
+type siblings struct {
+	args   map[string]engineArgs
+	most   map[string]int    // clients, by sweep
+	caches map[string]string // types of the KV cache, see scriptedCaches
+}
+
+func siliconRun(r *datafile.Record, others *siblings) measured.Run {
 	run := measured.Run{ID: r.Text("id"), Labels: siliconLabels(r)}
 	row := measured.Row{ID: run.ID, Request: -1}
 	row.Values = stats(r, row.Values, measured.Mean, measured.TTFT, measured.TPOT)
@@ -73,9 +80,12 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs, most map[string]
 	p.ClosedLoop(clients, requests)
 	p.Lengths(prompt, output, gapShare(&run.Labels, lengthShare(r, "length_dist")))
 	if len(p.Pools) == 0 {
-		siliconArguments(r, &run.Labels, &p, args)
+		siliconArguments(r, &run.Labels, &p, others.args)
 	} else {
-		transferKV(&p, r, prompt, most[r.Text("group_id")])
+		if run.Labels.Source == "inferencex" {
+			p.KVCache = cmp.Or(p.KVCache, others.caches[cacheKey(r)])
+		}
+		transferKV(&p, r, prompt, others.most[r.Text("group_id")])
 	}
 	p.Version = run.Labels.Version
 	run.Scenario = p.Text()

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -161,4 +162,33 @@ func mostClients(t *datafile.Table) map[string]int {
 		}
 	}
 	return most
+}
+
+// scriptedCaches returns the type of the KV cache that the launch scripts of single servers ask for, by what they run:
+// recipes of pools are by the same people and for the same checkpoints, and do not state it. Scripts that contradict
+// each other say nothing; those of the seven models, precisions, engines and generations of GPUs of pools never do.
+func scriptedCaches(t *datafile.Table, args map[string]engineArgs) map[string]string {
+	caches := map[string]string{}
+	for i := range t.Rows {
+		r := t.Record(i)
+		script, ok := args[r.Text("engine_args_id")]
+		if !ok {
+			continue
+		}
+		key, cache := cacheKey(r), ""
+		if strings.HasPrefix(script.KVCache, "fp8") {
+			cache = "fp8"
+		}
+		if before, ok := caches[key]; ok && before != cache {
+			cache = ""
+		}
+		caches[key] = cache
+	}
+	return caches
+}
+
+// cacheKey names what a row ran, as far as launch scripts go by it.
+func cacheKey(r *datafile.Record) string {
+	gpu, _ := names.CatalogGPU(r.Text("system"))
+	return strings.Join([]string{r.Text("backend"), r.Text("model"), r.Text("precision"), catalog.Family(gpu)}, " ")
 }

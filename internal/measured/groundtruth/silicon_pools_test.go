@@ -82,6 +82,35 @@ func TestASweepSaysHowManySequencesADecodeWorkerTakes(t *testing.T) {
 	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "max_batch_size", "no recipes of InferenceX")
 }
 
+// TestPoolsKeepTheirCacheAsTheScriptsOfSingleServersDo: recipes of pools do not state its type.
+func TestPoolsKeepTheirCacheAsTheScriptsOfSingleServersDo(t *testing.T) {
+	row := func(edits ...string) string { return strings.Split(disaggregatedTable(edits...), "\n")[1] + "\n" }
+	server := func(edits ...string) string {
+		return row(append([]string{"id", "s", "mode", "agg", "system", "b300_sxm", "engine_args_id", "trt"}, edits...)...)
+	}
+	for _, c := range []struct {
+		rows  string
+		cache bool
+	}{
+		{"", false},
+		{server(), true},
+		{server("precision", "fp4"), false},
+		{server("model", "openai/gpt-oss-120b"), false},
+		{server("backend", "sglang"), false},
+		{server("system", "h200_sxm"), false},
+		{server("engine_args_id", "trt-odd"), false},
+		{server() + server("id", "o", "engine_args_id", "trt-odd") + server("id", "p"), false},
+		{server("engine_args_id", "trt-odd") + server("id", "p"), false},
+	} {
+		for source, ours := range map[string]bool{"inferencex": true, "nvidia_gap": false} {
+			f, err := measuredtest.ReadText(t, disaggregatedTable("source", source)+c.rows, "engine_args.json", otherScripts)
+			require.NoError(t, err)
+			cache := strings.Contains(f.Runs[0].Scenario, "\nkv_cache: fp8\n")
+			assert.Equal(t, c.cache && ours, cache, "%s beside %s", source, c.rows)
+		}
+	}
+}
+
 func TestEnginesAndRacksTransferKVInTheirOwnWay(t *testing.T) {
 	f, err := measuredtest.ReadText(t, disaggregatedTable("backend", "sglang", "system", "gb200", "recipe",
 		"recipes/gb200-fp8/1k1k/max-tpt.yaml"))

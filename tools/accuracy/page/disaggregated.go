@@ -82,7 +82,8 @@ func disaggregatedAssumed() []string {
 			"before it is " +
 			"read, TensorRT-LLM's when it has been read. The cache goes over NVLink within a rack, and else over the adapter " +
 			"of each GPU at the line rate of the catalogue (400 Gb/s of H200 and B200, 800 Gb/s of B300). All of it from " +
-			"memory: unverified. A GB200 achieves what a B200 does, whose chip it has.",
+			"memory: unverified. Its type is what launch scripts of single servers ask for, of the same model, precision, " +
+			"engine and generation of GPUs: fp8 but for SGLang on H200. A GB200 achieves what a B200 does, whose chip it has.",
 		"**max_num_seqs decides TTFT.** Recipes of TensorRT-LLM name how many sequences a decode worker takes, and mostly " +
 			"have a " +
 			"few clients more than that: those wait as long as others are served. Where no recipe is named it is read off " +
