@@ -74,6 +74,30 @@ func TestRanksSwapAtOnce(t *testing.T) {
 	assert.Equal(t, 100*sim.Millisecond, copies(4))
 }
 
+// TestTheLeastCopyPrecedesItsStep: a picosecond for an adapter, or a block that takes one, beside drafts or not, and no
+// equal step follows.
+func TestTheLeastCopyPrecedesItsStep(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	d.Swap = hardware.Swap{BlockBytes: 1e-3, LinkBps: 1e9}
+	r := hardware.NewRoofline(d, 8)
+	for _, drafts := range []int{0, 3} {
+		var plain, copied sim.Segment
+		batch := r.DraftShape(4, 1000, drafts)
+		r.Price([]sim.Shape{batch}, &plain)
+		for _, change := range []func(*sim.Shape){
+			func(b *sim.Shape) { b.SwapBlocks = 1 }, func(b *sim.Shape) { b.AdapterCopies = sim.Picosecond },
+		} {
+			changed, want := batch, plain
+			change(&changed)
+			r.Price([]sim.Shape{changed}, &copied)
+			want.First++
+			want.Part[sim.Communication].A++
+			want.Steps = 1
+			assert.Equal(t, want, copied, "%d drafts", drafts)
+		}
+	}
+}
+
 func TestNothingIsSwappedOverNoLink(t *testing.T) {
 	r := hardware.NewRoofline(deployment(t, "llama-3.1-8b", "h100-sxm", 1), 8)
 	require.Panics(t, func() {
