@@ -140,3 +140,32 @@ func TestATimelineEndsAtTheHorizon(t *testing.T) {
 	require.Equal(t, s.Requests.Unfinished, last.Arrived-last.Ended)
 	require.Positive(t, last.Running)
 }
+
+// TestASeriesHasEveryGapOfARun, of steps in a row and of steps that something came between, and every request: the
+// number of the whole run and its sum.
+func TestASeriesHasEveryGapOfARun(t *testing.T) {
+	for _, set := range [][]string{
+		nil, {"workload.arrivals.rate=1000", "pools.serve.num_gpu_blocks=80", "workload.output_tokens.mean=300"},
+		{"pools.serve.replicas=3", "workload.arrivals.rate=100"},
+	} {
+		f := &metrics.Full{}
+		f.Series = metrics.NewSeries()
+		_, s, _ := record(t, f, set...)
+		var n [metrics.NumSeries]uint64
+		var sum [metrics.NumSeries]float64
+		arrived := int64(0)
+		for _, slot := range f.Series.Slots() {
+			arrived += slot.Arrived
+			for of := range n {
+				n[of] += slot.Sum[of].N
+				sum[of] += slot.Sum[of].Sum.Float() * 1e-12
+			}
+		}
+		require.EqualValues(t, 200, arrived)
+		for of, d := range map[metrics.Of]metrics.Quantiles{metrics.OfTTFT: s.Latency.TTFT, metrics.OfITL: s.Latency.ITL,
+			metrics.OfE2E: s.Latency.E2E, metrics.OfTPOT: s.Latency.TPOT} {
+			require.EqualValues(t, d.N, n[of], of)
+			require.InEpsilon(t, float64(d.Mean)*float64(d.N), sum[of], 1e-9, of)
+		}
+	}
+}

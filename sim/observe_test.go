@@ -1,0 +1,112 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// composed is a scheduler that notes what its steps compute of request 0, and after how many tokens.
+type composed struct {
+	*schedulers.Continuous
+	steps [][2]int32
+}
+
+func (s *composed) Schedule(in *sim.Instance, w *sim.Work) int {
+	steps := s.Continuous.Schedule(in, w)
+	for r := in.FirstAdmitted(); r != nil; r = in.AdmittedAfter(r) {
+		if tokens, after := in.Composed(r); r.ID == 0 && tokens > 0 {
+			s.steps = append(s.steps, [2]int32{tokens, after})
+		}
+	}
+	return steps
+}
+
+// TestAStepSaysWhatItComputes: a prompt of 250 in chunks of 100, and then a token for each step, or with two drafts,
+// none of which is accepted, three.
+func TestAStepSaysWhatItComputes(t *testing.T) {
+	for _, drafts := range []int32{0, 2} {
+		sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: single{},
+			policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		sc.requests = []sim.Request{{Prompt: 250, Output: 5, Traced: true}}
+		c := sc.config(newJournal())
+		if drafts > 0 {
+			c.Pools[0].Speculation = &sim.Speculation{Tokens: drafts, Acceptance: accept(0)}
+		}
+		s := &composed{Continuous: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		c.Pools[0].Scheduler = s
+		run(t, c)
+		require.Equal(t, [][2]int32{{100, 0}, {100, 100}, {50, 200}}, s.steps[:3])
+		want := [][2]int32{{1, 250}, {1, 251}, {1, 252}, {1, 253}}
+		if drafts > 0 { // no more than the output has tokens left
+			want = [][2]int32{{3, 250}, {3, 251}, {2, 252}, {1, 253}}
+		}
+		require.Equal(t, want, s.steps[3:])
+	}
+}
+
+// single is a model whose steps are planned one by one.
+type single struct{}
+
+func (single) Price(_ []sim.Shape, g *sim.Segment) {
+	*g = sim.Segment{First: sim.Second, Steps: 1}
+	g.Part[sim.Overhead].A = sim.Second
+}
+
+// TestInstancesCountWhatTheirPoolDoes: preemptions and drafts are those of its ranks or microbatches. Of an output of
+// n tokens, after the first, all but the last are emitted by a step that verifies drafts, if none is accepted.
+func TestInstancesCountWhatTheirPoolDoes(t *testing.T) {
+	counts := func(cl *sim.Cluster) (preemptions, drafts, tokens int64) {
+		for i := range cl.Pool(0).Len() {
+			in := cl.Pool(0).Instance(i)
+			n, m := in.Drafting()
+			preemptions, drafts, tokens = preemptions+in.Preemptions(), drafts+n, tokens+m
+		}
+		return preemptions, drafts, tokens
+	}
+	_, c, _ := speculating(1, 0)
+	cl := run(t, c)
+	preemptions, drafts, tokens := counts(cl)
+	require.Equal(t, [3]int64{0, 22 - 2 + 8 - 2, 22 - 2 + 8 - 2}, [3]int64{preemptions, drafts, tokens})
+	for _, split := range []func(*scenario){func(*scenario) {}, func(sc *scenario) { sc.size = 2 },
+		func(sc *scenario) { sc.ranks = 2 }, func(sc *scenario) { sc.stages = []int32{1, 1} }} {
+		sc := scenario{size: 1, blocks: 24, blockSize: 1, maxLen: 20, model: ticks(sim.Second),
+			policy:      &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+			speculation: speculate(3, random{rates: []float64{0.7, 0.5, 0.3}})}
+		for i := range int32(6) {
+			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 2, Output: 18, Traced: true})
+		}
+		split(&sc)
+		cl := run(t, sc.config(newJournal()))
+		totals := cl.PoolTotals(0)
+		preemptions, drafts, tokens := counts(cl)
+		require.Positive(t, preemptions)
+		require.Equal(t, [2]int64{totals.Preemptions, totals.Drafted}, [2]int64{preemptions, tokens})
+		require.Less(t, drafts, tokens)
+	}
+}
+
+// TestAnInstanceKnowsWhatItHasCached: of two shared blocks of 16 tokens those that the second prompt has not pushed
+// out, and nothing beyond what is shared.
+func TestAnInstanceKnowsWhatItHasCached(t *testing.T) {
+	for _, ranks := range []int{1, 2} {
+		sc := tiered()
+		sc.size, sc.offload = 1, 0
+		sc.ranks, sc.ranksInTurn = ranks, true
+		sc.requests = sc.requests[:3]
+		cl := run(t, sc.config(newJournal()))
+		in := cl.Pool(0).Instance(0)
+		for i, want := range []int32{0, 0, 32} {
+			r := sc.requests[i]
+			require.Equal(t, want, in.CachedTokens(&r), "%d ranks, prompt %d", ranks, i)
+		}
+		longer := sc.requests[2]
+		longer.Prompt = 400
+		require.EqualValues(t, 32, in.CachedTokens(&longer))
+		longer.Prompt = 20
+		require.EqualValues(t, 16, in.CachedTokens(&longer), "a prompt that ends within the second block")
+	}
+}
