@@ -178,3 +178,37 @@ func TestTheDocumentationHasTheHalvesLeftOut(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, strings.Contains(string(page), p.String()), "this is the table:\n%s", p.String())
 }
+
+// TestOneBurstMakesTheLongestITLsOfTheCodeTrace: the fit to all of it has an ITL p99 that is a half of the trace's.
+// Without the twelve seconds of one burst, which have a 20th of the requests, the trace itself has it.
+func TestOneBurstMakesTheLongestITLsOfTheCodeTrace(t *testing.T) {
+	dir := os.Getenv("DECODESIM_SHARED")
+	if dir == "" {
+		t.Skip("DECODESIM_SHARED names no folder of traces")
+	}
+	path := filepath.Join(dir, "workloads", ofCode[1])
+	f, err := FitTo(t.Context(), path, traces.Options{}, Deployment{Scenario: "chat-8b"}, nil)
+	require.NoError(t, err)
+	_, itl := shares(f.Verdict.Rows)
+	assert.InDelta(t, -0.444, itl, 0.01)
+
+	trace, err := traces.Open(path, traces.Options{})
+	require.NoError(t, err)
+	defer trace.Close()
+	rows, left, all := "arrival_s,input_tokens,output_tokens\n", 0, 0
+	for r := (sim.Request{}); trace.Next(&r); all++ {
+		if at := r.Arrival.Sub(0).Seconds(); at < 855 || at >= 867 {
+			rows += fmt.Sprintf("%.6f,%d,%d\n", at, r.Prompt, r.Output)
+			continue
+		}
+		left++
+	}
+	assert.InDelta(t, 1./20, float64(left)/float64(all), 0.003)
+	without := filepath.Join(t.TempDir(), "without.csv")
+	require.NoError(t, os.WriteFile(without, []byte(rows), 0o600))
+	replicas := fmt.Sprintf("pools.serve.replicas=%d", f.Verdict.Replicas)
+	same := Deployment{"chat-8b", configs.Options{Set: []string{replicas}}, true}
+	require.NoError(t, f.Judge(t.Context(), same, without, traces.Options{}, nil))
+	_, itl = shares(f.Verdict.Rows)
+	assert.InDelta(t, -0.055, itl, 0.01, "the same fit, beside the rest of the trace")
+}
