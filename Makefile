@@ -69,9 +69,10 @@ INLINED := std gonum.org/... golang.org/x/image/... $(patsubst %,$(MODULE)/%/...
 QUICK = -pgo=off '-gcflags=all=-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=false) $(patsubst %,'-gcflags=%/...=-dwarf=false -l',crypto net go vendor)
 
 # In the environment the flags also hold for what a test compiles: it links the standard library that is there already.
+# Some tests wait, for leases or signals: one more package at a time than there are cores leaves none of those idle.
 test: export GOFLAGS = $(QUICK)
 test: ## run every test
-	@go test -vet=off ./...
+	@go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) ./...
 
 soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation ./configs/huggingface | grep -vE '^=== |\[rapid\]'

@@ -19,7 +19,7 @@ import (
 func TestNoStepBeatsItsBound(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	steps := 0
-	every := soak.Cases(10, 1)
+	every := soak.Cases(20, 1)
 	visited, unfit := everyDeployment(t, every, func(d hardware.Deployment) {
 		if random.IntN(2) == 0 {
 			d.Efficiency = randomEfficiency(random)

@@ -106,7 +106,7 @@ func TestIntervalsCoverWhatQueueingTheorySays(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			seeds := soak.Cases(60, 1000)
+			seeds := soak.Cases(40, 1000)
 			var waits, means, tails, doubted int
 			width := 0.0
 			for seed := range uint64(seeds) {

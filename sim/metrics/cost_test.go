@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,16 +111,13 @@ func TestASpreadIsAHistogram(t *testing.T) {
 			require.Equal(t, want.n, h.n)
 			require.Equal(t, want.sum, h.sum)
 			require.Equal(t, want.max, h.max)
-			for i := range max(len(want.count), len(h.count)) {
-				require.Equal(t, at(want.count, i), at(h.count, i), "bucket %d", i)
-			}
+			buckets := max(len(want.count), len(h.count))
+			require.Equal(t, filled(want.count, buckets), filled(h.count, buckets))
 		}
 	}
 }
 
-func at(counts []uint64, i int) uint64 {
-	if i < len(counts) {
-		return counts[i]
-	}
-	return 0
+// filled returns so many buckets: counts, and behind them zeros.
+func filled(counts []uint64, buckets int) []uint64 {
+	return append(slices.Clone(counts), make([]uint64, buckets-len(counts))...)
 }
