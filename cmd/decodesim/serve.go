@@ -253,8 +253,10 @@ func openRecorded(path string, b *build.Built) (x *recorded, err error) {
 	x.spool, err = os.CreateTemp("", "decodesim-trace-")
 	if err != nil {
 		x.dir.Abandon()
+		return x, err
 	}
-	return x, err
+	_ = os.Remove(x.spool.Name()) // a process that is killed leaves none; where it has to have a name, abandon removes it
+	return x, nil
 }
 
 func (x *recorded) writer() io.Writer {

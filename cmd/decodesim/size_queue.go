@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/decodesim/decodesim/internal/scratch"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/workers"
 )
@@ -43,13 +44,14 @@ func (f *sizeFlags) checkQueue(check func() error) error {
 // searchers are the processes that make the runs of a command's searches.
 type searchers struct {
 	*opened
-	dir     string // of a queue of ours
-	lasting bool   // dir outlives a search that is interrupted
-	begun   bool   // there may be something in it
-	hired   *crew
-	ctx     context.Context // over when a worker refuses to work
-	given   context.Context
-	over    context.CancelCauseFunc
+	dir       string       // of a queue of ours
+	temporary *scratch.Dir // that dir is in; nil: it is beside the results
+	lasting   bool         // dir outlives a search that is interrupted
+	begun     bool         // there may be something in it
+	hired     *crew
+	ctx       context.Context // over when a worker refuses to work
+	given     context.Context
+	over      context.CancelCauseFunc
 }
 
 // others opens the queue and hires workers; nil: nobody has asked for that.
@@ -65,7 +67,10 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 		s.dir = filepath.Clean(f.out) + ".queue"
 		s.begun, err = isThere(s.dir) // by a command that was interrupted
 	default:
-		s.dir, err = os.MkdirTemp("", "decodesim-queue-")
+		s.temporary, err = scratch.New("queue")
+		if err == nil {
+			s.dir = filepath.Join(s.temporary.Path(), "queue")
+		}
 	}
 	if err != nil {
 		return nil, failed(err)
@@ -122,6 +127,7 @@ func (s *searchers) leave(err error) error {
 func (s *searchers) forget(really bool) {
 	if s.dir != "" && really {
 		workers.RemoveFolder(s.dir)
+		s.temporary.Remove()
 	}
 }
 

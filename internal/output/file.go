@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/decodesim/decodesim/internal/scratch"
 )
 
 // File is a file to be: whole, or not there. A pipe or a device is written to as it is.
@@ -79,7 +81,7 @@ func newFile(path string, old fs.FileInfo) (*File, error) {
 
 // claimFile locks a file and empties it.
 func claimFile(f *os.File, name string) error {
-	if err := lock(f, true); err != nil {
+	if err := scratch.Lock(f, true); err != nil {
 		return errBusy
 	}
 	opened, err := f.Stat()

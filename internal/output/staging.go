@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/decodesim/decodesim/internal/scratch"
 )
 
 // unfinished ends the name of a directory in which files are built. One that nobody holds a lock on was left by a
 // command that was killed.
-const unfinished = ".decodesim-unfinished"
+const unfinished = scratch.Suffix
 
 // staging is a directory of this process alone: a lock is on it for as long as the process lives.
 type staging struct {
@@ -60,7 +62,7 @@ func lockStaging(path string, fresh bool) (*staging, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f, fresh); err != nil {
+	if err := scratch.Lock(f, fresh); err != nil {
 		_ = f.Close()
 		return nil, errBusy
 	}

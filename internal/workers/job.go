@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/decodesim/decodesim/configs/inputs"
+	"github.com/decodesim/decodesim/internal/scratch"
 )
 
 // Job is what workers need to make any run of it.
@@ -95,15 +96,18 @@ func (j *Job) upload(ctx context.Context, to jetstream.ObjectStore) error {
 }
 
 // mirror is a copy of the coordinator's files at their paths below a root, so that relative paths lead to them.
-type mirror struct{ root string }
+type mirror struct {
+	root string
+	dir  *scratch.Dir // that root is, by its shortest path
+}
 
 // newMirror downloads the files of a job.
 func newMirror(ctx context.Context, j *Job, from jetstream.ObjectStore) (m mirror, err error) {
-	m.root, err = os.MkdirTemp("", "decodesim-worker-")
+	m.dir, err = scratch.New("worker")
 	if err != nil {
 		return m, err
 	}
-	m.root, err = filepath.EvalSymlinks(m.root) // as the working directory will be named
+	m.root, err = filepath.EvalSymlinks(m.dir.Path()) // as the working directory will be named
 	if err != nil {
 		return m, err
 	}
@@ -156,8 +160,4 @@ func (m mirror) original(text []byte) []byte {
 	return []byte(strings.ReplaceAll(string(text), m.root, ""))
 }
 
-func (m mirror) remove() {
-	if m.root != "" {
-		_ = os.RemoveAll(m.root)
-	}
-}
+func (m mirror) remove() { m.dir.Remove() }
