@@ -3,11 +3,13 @@ package configs
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // engineDefaults is what the engine of a pool takes where nobody says it, as far as that depends on the pool: on its
@@ -31,10 +33,7 @@ func (s *Scenario) engineDefaults(p *Pool) (d engineDefaults, err error) {
 		return d, err
 	}
 	d.limit = d.engine.Limit(p.Version, d.gpu.Name, d.gpu.MemoryBytes.Value)
-	if p.PerformanceMode == catalog.ModeThroughput {
-		d.limit.MaxNumSeqs *= 2
-		d.limit.MaxNumBatchedTokens *= 2
-	}
+	d.limit = d.limit.In(p.PerformanceMode)
 	if d.gpu.Kind == hardware.LPU { // whose SRAM holds the activations of short steps alone
 		d.limit.MaxNumSeqs = min(d.limit.MaxNumSeqs, lpuSeqs)
 		d.limit.MaxNumBatchedTokens = min(d.limit.MaxNumBatchedTokens, lpuTokens)
@@ -113,7 +112,22 @@ func (d *engineDefaults) tokens() (n int, why string) {
 	if sequences := d.p.MaxNumSeqs; sequences > n {
 		return sequences, "for a token of each sequence"
 	}
+	if most := d.p.MaxNumSeqs * d.longest(); d.engine.TokensOfSequences && most > 0 && most < n {
+		return most, "for max_num_seqs sequences"
+	}
 	return n, why
+}
+
+// longest returns the tokens of the longest sequence: those asked for, or the model's. 0: a model that cannot be read
+// is refused later.
+func (d *engineDefaults) longest() int {
+	if d.p.MaxModelLen > 0 {
+		return d.p.MaxModelLen
+	}
+	if m := d.model(); m != nil {
+		return m.ContextMax
+	}
+	return 0
 }
 
 // sequences returns max_num_seqs.
@@ -179,23 +193,23 @@ func (d *engineDefaults) caches() (on bool, why string) {
 	return d.engine.Arguments.EnablePrefixCaching, ""
 }
 
-// latent reports whether the attention of the pool's model is latent. A model that cannot be read is refused later.
+// latent reports whether the attention of the pool's model is latent.
 func (d *engineDefaults) latent() bool {
+	m := d.model()
+	return m != nil && slices.ContainsFunc(m.Attention(), func(g llm.AttentionGroup) bool { return g.Latent > 0 })
+}
+
+// model returns the model of the pool; nil: it cannot be read, and is refused later.
+func (d *engineDefaults) model() *llm.Model {
 	ref := d.s.Model
 	if d.p.Model != "" {
 		ref = ModelRef{Config: d.p.Model}
 	}
 	r, err := ref.Read()
 	if err != nil {
-		return false
+		return nil
 	}
-	m := r.Model
-	for _, g := range m.Attention() {
-		if g.Latent > 0 {
-			return true
-		}
-	}
-	return false
+	return &r.Model
 }
 
 // followsLength reports whether the tokens of a step are by default the length of the longest sequence.

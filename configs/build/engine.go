@@ -23,8 +23,12 @@ func stepTokens(p *configs.Pool, e *catalog.EngineSpec, d *hardware.Deployment) 
 	if longest == 0 {
 		longest = d.Model.ContextMax
 	}
-	chunks := e.Limit(p.Version, d.GPU.Name, d.GPU.MemoryBytes.Value).MaxNumBatchedTokens
-	return max(e.WholePrompts, chunks, longest, p.MaxNumSeqs)
+	limit := e.Limit(p.Version, d.GPU.Name, d.GPU.MemoryBytes.Value).In(p.PerformanceMode)
+	tokens := max(e.WholePrompts, limit.MaxNumBatchedTokens, longest, p.MaxNumSeqs)
+	if e.TokensOfSequences {
+		return min(tokens, p.MaxNumSeqs*longest)
+	}
+	return tokens
 }
 
 // tokensMax returns the rows of the largest step, which takes the most memory: prompts that are not divided have a

@@ -109,6 +109,25 @@ func TestStepsOfWholePromptsHoldTheLongest(t *testing.T) {
 		"a longer step takes memory")
 }
 
+// TestWholePromptsOfVLLMHaveTheStepsOfItsLimits: a step without chunks holds what one with chunks does, twice as much
+// where throughput counts, and by default no more than all sequences have.
+func TestWholePromptsOfVLLMHaveTheStepsOfItsLimits(t *testing.T) {
+	inDir(t, running("vllm-v1"))
+	for _, c := range []struct {
+		set  []string
+		want int
+	}{
+		{nil, 8192}, {[]string{"performance_mode=throughput"}, 16384}, {[]string{"max_num_seqs=1"}, 4096},
+		{[]string{"max_num_seqs=1", "max_num_batched_tokens=5000"}, 5000},
+	} {
+		set := []string{"pools.serve.enable_chunked_prefill=false", "pools.serve.max_model_len=4096"}
+		for _, s := range c.set {
+			set = append(set, "pools.serve."+s)
+		}
+		assert.Equal(t, c.want, build(t, set...).Scenario.Pools[0].MaxNumBatchedTokens, c.set)
+	}
+}
+
 // TestHostMemoryHoldsWhatIsSwapped: 4 GiB of blocks of 2 MiB, in the same measure on every rank, and only where
 // swapping is on.
 func TestHostMemoryHoldsWhatIsSwapped(t *testing.T) {

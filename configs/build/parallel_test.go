@@ -178,6 +178,8 @@ workload: {closed_loop: {concurrency: 8}, prompt_tokens: {distribution: fixed, m
 	} {
 		assert.IsType(t, want, build(t, "pools.serve."+set).Config.Pools[0].Balancer(), set)
 	}
+	assert.False(t, build(t).Config.Pools[0].Balancer().(*routers.VLLMRanks).ByWaiting)
+	assert.True(t, build(t, "pools.serve.version=0.22").Config.Pools[0].Balancer().(*routers.VLLMRanks).ByWaiting)
 	_, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.load_balance_method=fair"}})
 	require.ErrorContains(t, err, `"fair" is unknown; valid values: "vllm", "round_robin", "total_requests", "total_tokens", `+
 		`"follow_bootstrap_room", "session_affinity"`)

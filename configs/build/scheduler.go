@@ -114,6 +114,13 @@ func newBalancer(s *configs.Scenario, p *configs.Pool) (func() sim.Router, error
 	default:
 		name = "vllm"
 	}
+	e, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if name == "vllm" && e.RulesOf(p.Version).RanksByWaiting {
+		return func() sim.Router { return &routers.VLLMRanks{ByWaiting: true} }, nil
+	}
 	balancer, err := routers.NewBalancer(name, s.Seed)
 	if err != nil {
 		return nil, s.Errorf(s.PoolPath(p, "load_balance_method"), "%s", strict.Message(err))

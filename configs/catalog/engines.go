@@ -34,6 +34,8 @@ type EngineSpec struct {
 	BlocksReserved int64            `yaml:"kv_blocks_kept"` // KV blocks of a rank that no sequence can have
 	// where prompts run whole, a step takes max_model_len and at least so many tokens; 0: its usual limit
 	WholePrompts int `yaml:"whole_prompt_tokens_min"`
+	// a step that nobody gives a length has no more tokens than max_num_seqs sequences of max_model_len
+	TokensOfSequences bool `yaml:"tokens_of_sequences"`
 
 	OffloadingPerGPU bool `yaml:"kv_offloading_per_gpu"` // kv_offloading_size is that of each GPU, not of a replica
 

@@ -61,6 +61,15 @@ func (l *EngineLimit) On() string {
 	return ""
 }
 
+// In returns the row as it is in a performance mode.
+func (l EngineLimit) In(mode string) EngineLimit {
+	if mode == ModeThroughput {
+		l.MaxNumSeqs *= 2
+		l.MaxNumBatchedTokens *= 2
+	}
+	return l
+}
+
 // LargestGraph returns the sequences of the largest CUDA graph of decodes of a replica on so many GPUs.
 func (l *EngineLimit) LargestGraph(gpus int) int {
 	if gpus >= 4 {

@@ -45,6 +45,8 @@ type Rules struct {
 	HashedAhead []string `yaml:"hashed_ahead"`
 	// a block that accepted drafts have filled can be found again only from the next step on
 	DelayedNames bool `yaml:"delayed_names"`
+	// a client picks the data-parallel rank by requests that wait, not by its own
+	RanksByWaiting bool `yaml:"ranks_by_waiting"`
 	// a request that is admitted with one token to compute gets wrong drafts beside it
 	Fills bool `yaml:"fills"`
 }

@@ -180,6 +180,21 @@ func TestVLLMAvoidsARankWithAFullCache(t *testing.T) {
 			to = append(to, router.Route(now, &sim.Request{}, pool).ID)
 		}
 		assert.Equal(t, c.want, to, "%d blocks", c.blocks)
+		// Of vLLM 0.22, what waits counts four times, and ties go to the first.
+		before, first := &routers.VLLMRanks{ByWaiting: true}, pool.Instance(0)
+		score, want := [2]int{4*first.Queued() + first.Running()}, []int32(nil)
+		score[1] = 4*pool.Instance(1).Queued() + pool.Instance(1).Running()
+		to = nil
+		for range 6 {
+			to = append(to, before.Route(now, &sim.Request{}, pool).ID)
+			least := 0
+			if score[1] < score[0] {
+				least = 1
+			}
+			want = append(want, int32(least))
+			score[least] += 4
+		}
+		assert.Equal(t, want, to, "%d blocks, 0.22", c.blocks)
 		for i, one := range []struct {
 			after sim.Duration
 			want  int32

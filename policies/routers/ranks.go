@@ -53,8 +53,10 @@ const statsEvery = 100 * sim.Millisecond
 // and of equal ones the first after a rank that goes on by one with each request. The client knows its own requests
 // exactly. Waiting and running requests, and the usage of the KV cache, are those of the latest statistics, at least
 // 100 ms apart; a request that it has sent since counts as waiting. Here the statistics are taken when the first
-// request comes after that time.
+// request comes after that time. ByWaiting is the score of vLLM 0.22, 4 · waiting + running, of equal ones the first.
 type VLLMRanks struct {
+	ByWaiting bool
+
 	start            int
 	taken            sim.Time // when the statistics were
 	waiting, running []int64
@@ -74,12 +76,17 @@ func (v *VLLMRanks) Route(now sim.Time, _ *sim.Request, pool *sim.Pool) *sim.Ins
 		k := (v.start + i) % n
 		// Everything times the blocks of a cache, so that scores are integers.
 		score := max(int64(pool.Outstanding()[k]), v.waiting[k]+v.running[k])*pool.KVBlocks + v.waiting[k]*v.pressure[k]
+		if v.ByWaiting {
+			score = 4*v.waiting[k] + v.running[k]
+		}
 		if least < 0 || score < least {
 			best, least = k, score
 		}
 	}
 	v.waiting[best]++
-	v.start = (v.start + 1) % n
+	if !v.ByWaiting {
+		v.start = (v.start + 1) % n
+	}
 	return pool.Instance(best)
 }
 
