@@ -169,3 +169,23 @@ func TestASeriesHasEveryGapOfARun(t *testing.T) {
 		}
 	}
 }
+
+// TestARentIsOfPromptsAndOutputs, and for the time in which no step runs: what a million tokens of each cost is the
+// rent of the run, and what idles is the rest of what is busy.
+func TestARentIsOfPromptsAndOutputs(t *testing.T) {
+	for _, set := range [][]string{nil, {"pools.serve.replicas=3"}, {"workload.arrivals.rate=100"}} {
+		_, s, _ := run(t, set...)
+		c := s.Cost
+		require.NotNil(t, c)
+		require.Positive(t, c.USDPerHour)
+		hours := s.DurationS / 3600
+		assert.InEpsilon(t, c.USDPerHour*hours, 1e-6*c.USDPerMillionOutputTokens*10_000, 1e-9)
+		assert.InDelta(t, c.USDPerHour*(1-s.Pools[0].Utilization), c.IdleUSDPerHour, 1e-12)
+		require.NotNil(t, c.Split)
+		input, output := 1e-6*c.Split.USDPerMillionInputTokens*20_000, 1e-6*c.Split.USDPerMillionOutputTokens*10_000
+		assert.InEpsilon(t, c.USDPerHour*hours, input+output, 0.01)
+		assert.InDelta(t, c.Split.InputShare, input/(input+output), 1e-9)
+		assert.Greater(t, output, input, "50 steps of decodes and one of a prompt")
+		assert.Zero(t, c.PeakUSDPerHour, "there are no windows")
+	}
+}
