@@ -11,8 +11,12 @@ import (
 
 // What a pool must have, of which validation asks no more than that they are there.
 type (
-	anyModel      struct{ StepModel }
-	anyScheduler  struct{ Scheduler }
+	anyModel     struct{ StepModel }
+	anyScheduler struct{ Scheduler }
+	anyLoader    struct {
+		anyScheduler
+		Loader
+	}
 	anyRouter     struct{ Router }
 	anyAcceptance struct{ Acceptance }
 	anySource     struct{ Source }
@@ -59,6 +63,30 @@ func TestLimitsOfPoolsBelongToThem(t *testing.T) {
 		{false, func(p *PoolSpec) { p.BatchQueue = 2 }},
 		{true, func(p *PoolSpec) { p.BatchQueue = 1 }}, {false, func(p *PoolSpec) { p.BatchQueue = -1 }},
 		{false, func(p *PoolSpec) { p.BatchQueue, p.AsyncScheduling = 3, true }},
+		{true, func(p *PoolSpec) { p.RecvInterval = 1 }}, {false, func(p *PoolSpec) { p.RecvInterval = -1 }},
+		{true, func(p *PoolSpec) { p.RecvInterval, p.AsyncScheduling = 1000, true }},
+		{false, func(p *PoolSpec) { p.RecvInterval, p.AsyncScheduling = 1001, true }},
+		{false, func(p *PoolSpec) { p.RecvInterval = 2 }},
+		{false, func(p *PoolSpec) {
+			p.RecvInterval, p.AsyncScheduling = 2, true
+			p.Ranks, p.Balancer = 2, func() Router { return anyRouter{} }
+		}},
+		{true, func(p *PoolSpec) { p.ConnectorLoads, p.Scheduler = true, anyLoader{} }},
+		{false, func(p *PoolSpec) { p.ConnectorLoads = true }},
+		{false, func(p *PoolSpec) {
+			p.ConnectorLoads, p.Scheduler = true, anyLoader{}
+			p.RecvInterval, p.AsyncScheduling = 2, true
+		}},
+		{true, func(p *PoolSpec) { p.NetworkReserved = FullPort - 1 }},
+		{false, func(p *PoolSpec) { p.NetworkReserved = FullPort }},
+		{true, func(p *PoolSpec) { p.SizeMax = 1 }}, {false, func(p *PoolSpec) { p.Size = -1 }},
+		{true, func(p *PoolSpec) { p.ColdStart = 1 }},
+		{false, func(p *PoolSpec) {
+			p.Passing, p.PrefixCaching = Passing{Blocks: 1, Window: 1, TokensMax: 1}, true
+			p.RadixCache = true
+		}},
+		{true, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{1, 1, 1, false}, 4096 }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1 << 27, Window: 1, TokensMax: 1} }},
 		{false, func(p *PoolSpec) { p.ColdStart = -1 }}, {false, func(p *PoolSpec) { p.PromptMax = -1 }},
 		{true, func(p *PoolSpec) { p.Classes = 256 }}, {false, func(p *PoolSpec) { p.Classes = 257 }},
 		{false, func(p *PoolSpec) { p.Classes = -1 }},
@@ -107,6 +135,7 @@ func TestLimitsOfWhatAPoolMayHaveBelongToThem(t *testing.T) {
 	drafts := func(s Speculation) change {
 		return func(p *PoolSpec) { s.Acceptance, p.Speculation = anyAcceptance{}, &s }
 	}
+	both := func(a, b change) change { return func(p *PoolSpec) { a(p); b(p) } }
 	two, three := make([]Duration, 2), make([]Duration, 3)
 	for i, c := range []struct {
 		ok     bool
@@ -129,6 +158,11 @@ func TestLimitsOfWhatAPoolMayHaveBelongToThem(t *testing.T) {
 		{true, adapters(1, 2, three, three)}, {false, adapters(1, 3, three, two)}, {false, adapters(0, 1, two, two)},
 		{false, adapters(2, 1, two, two)}, {false, adapters(1, 2, []Duration{-1}, nil)},
 		{false, adapters(1, 2, two, []Duration{0, -1})},
+		{false, both(adapters(1, 1, two[:1], nil), func(p *PoolSpec) { p.Stages = layers(2) })},
+		{true, both(adapters(1, 1, two[:1], nil), func(p *PoolSpec) { p.Stages = layers(1) })},
+		{false, both(adapters(1, 1, two[:1], nil), func(p *PoolSpec) { p.PrefixCaching, p.RadixCache = true, true })},
+		{true, both(adapters(1, 1, two[:1], nil), func(p *PoolSpec) { p.PrefixCaching = true })},
+		{false, both(adapters(1, 1, two[:1], nil), func(p *PoolSpec) { p.MaxNumSeqs = 1 })},
 		{true, adapters(1, 1, make([]Duration, AdaptersMax), make([]Duration, AdaptersMax))},
 		{false, adapters(1, 1, make([]Duration, AdaptersMax+1), make([]Duration, AdaptersMax+1))},
 	} {
