@@ -63,6 +63,38 @@ func TestLimitsOfPoolsBelongToThem(t *testing.T) {
 		{false, func(p *PoolSpec) { p.BatchQueue = 2 }},
 		{true, func(p *PoolSpec) { p.BatchQueue = 1 }}, {false, func(p *PoolSpec) { p.BatchQueue = -1 }},
 		{false, func(p *PoolSpec) { p.BatchQueue, p.AsyncScheduling = 3, true }},
+		{false, func(p *PoolSpec) { p.ColdStart = -1 }}, {false, func(p *PoolSpec) { p.PromptMax = -1 }},
+		{true, func(p *PoolSpec) { p.Classes = 256 }}, {false, func(p *PoolSpec) { p.Classes = 257 }},
+		{false, func(p *PoolSpec) { p.Classes = -1 }},
+		{false, func(p *PoolSpec) { p.Model = nil }}, {false, func(p *PoolSpec) { p.Scheduler = nil }},
+		{false, func(p *PoolSpec) { p.Router = nil }},
+		{true, func(p *PoolSpec) { p.Windows = []Window{{Tokens: 1}, {Tokens: 9}} }},
+		{false, func(p *PoolSpec) { p.Windows = make([]Window, 3) }},
+		{false, func(p *PoolSpec) { p.Windows = make([]Window, 1) }},
+		{true, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1, BlocksMax: 1} }},
+		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: -1, BlocksMax: 1} }},
+		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1, BlocksMax: -1} }},
+		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1 << 20, BlocksMax: 1 << 11} }},
+		{true, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: -1, Window: 1, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 0, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 0} }},
+		{true, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32 }},
+		{false, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32+1 }},
+	} {
+		p := possiblePool()
+		c.change(p)
+		err := p.validate()
+		assert.Equal(t, c.ok, err == nil, "%d: %v", i, err)
+	}
+}
+
+// TestLimitsOfPortsAndLoadsBelongToThem, and what excludes another is refused beside it.
+func TestLimitsOfPortsAndLoadsBelongToThem(t *testing.T) {
+	for i, c := range []struct {
+		ok     bool
+		change func(*PoolSpec)
+	}{
 		{true, func(p *PoolSpec) { p.RecvInterval = 1 }}, {false, func(p *PoolSpec) { p.RecvInterval = -1 }},
 		{true, func(p *PoolSpec) { p.RecvInterval, p.AsyncScheduling = 1000, true }},
 		{false, func(p *PoolSpec) { p.RecvInterval, p.AsyncScheduling = 1001, true }},
@@ -87,24 +119,6 @@ func TestLimitsOfPoolsBelongToThem(t *testing.T) {
 		}},
 		{true, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{1, 1, 1, false}, 4096 }},
 		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1 << 27, Window: 1, TokensMax: 1} }},
-		{false, func(p *PoolSpec) { p.ColdStart = -1 }}, {false, func(p *PoolSpec) { p.PromptMax = -1 }},
-		{true, func(p *PoolSpec) { p.Classes = 256 }}, {false, func(p *PoolSpec) { p.Classes = 257 }},
-		{false, func(p *PoolSpec) { p.Classes = -1 }},
-		{false, func(p *PoolSpec) { p.Model = nil }}, {false, func(p *PoolSpec) { p.Scheduler = nil }},
-		{false, func(p *PoolSpec) { p.Router = nil }},
-		{true, func(p *PoolSpec) { p.Windows = []Window{{Tokens: 1}, {Tokens: 9}} }},
-		{false, func(p *PoolSpec) { p.Windows = make([]Window, 3) }},
-		{false, func(p *PoolSpec) { p.Windows = make([]Window, 1) }},
-		{true, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1, BlocksMax: 1} }},
-		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: -1, BlocksMax: 1} }},
-		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1, BlocksMax: -1} }},
-		{false, func(p *PoolSpec) { p.Windowed = Windowed{Blocks: 1 << 20, BlocksMax: 1 << 11} }},
-		{true, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 1} }},
-		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: -1, Window: 1, TokensMax: 1} }},
-		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 0, TokensMax: 1} }},
-		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 0} }},
-		{true, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32 }},
-		{false, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32+1 }},
 	} {
 		p := possiblePool()
 		c.change(p)

@@ -33,7 +33,8 @@ func TestASequenceTakesBlocks(t *testing.T) {
 			for n := range int32(200) {
 				blocks, windows := int64(0), int64(0)
 				for at := int32(0); at < n; at += size {
-					if blocks++; blocks <= int64(w.BlocksMax) {
+					blocks++
+					if blocks <= int64(w.BlocksMax) {
 						windows += int64(w.Blocks)
 					}
 				}

@@ -57,14 +57,15 @@ func isSource(path string) bool {
 
 // finder collects the mistakes of one file.
 type finder struct {
-	path  string
-	pack  string
-	text  []byte
-	file  *token.File
-	in    *function
-	fails map[ast.Stmt]bool // returns an error that has been found
-	terms map[ast.Expr]bool // operands of binary expressions
-	found []mistake
+	path    string
+	pack    string
+	text    []byte
+	file    *token.File
+	in      *function
+	fails   map[ast.Stmt]bool // returns an error that has been found
+	terms   map[ast.Expr]bool // operands of binary expressions
+	decided map[ast.Expr]bool // comparisons of what has been found to differ
+	found   []mistake
 }
 
 // mistakesIn returns the mistakes that can be made in the functions of a file, in order. Some do not compile.
@@ -75,7 +76,7 @@ func mistakesIn(path string, text []byte) ([]mistake, error) {
 		return nil, err
 	}
 	f := &finder{path: path, pack: tree.Name.Name, text: text, file: set.File(tree.Pos()), fails: map[ast.Stmt]bool{},
-		terms: map[ast.Expr]bool{}}
+		terms: map[ast.Expr]bool{}, decided: map[ast.Expr]bool{}}
 	for _, d := range tree.Decls {
 		function, ok := d.(*ast.FuncDecl)
 		if !ok || function.Body == nil || function.Name.Name == "String" || function.Name.Name == "Error" {
@@ -114,7 +115,13 @@ func (f *finder) visit(n ast.Node) bool {
 		}
 	case *ast.BinaryExpr:
 		f.terms[n.X], f.terms[n.Y] = true, true
-		f.swap(n.Op, n.OpPos)
+		if !f.decided[n] {
+			f.swap(n.Op, n.OpPos)
+		}
+	case *ast.CaseClause:
+		if len(n.List) == 1 {
+			f.differ(n.List[0], n.Body)
+		}
 	case *ast.IncDecStmt:
 		f.swap(n.Tok, n.TokPos)
 	case *ast.AssignStmt:
@@ -128,6 +135,7 @@ func (f *finder) visit(n ast.Node) bool {
 		}
 	case *ast.IfStmt:
 		f.failing(n)
+		f.differ(n.Cond, n.Body.List)
 		f.replace(n.Cond.Pos(), n.Cond.End(), "!("+f.at(n.Cond.Pos(), n.Cond.End())+")")
 	case *ast.Ident:
 		if other, ok := map[string]string{"true": "false", "false": "true"}[n.Name]; ok {
@@ -161,6 +169,30 @@ func (f *finder) failing(n *ast.IfStmt) {
 			f.fails[r] = is(r.Results[len(r.Results)-1], err.Name)
 		}
 	}
+}
+
+// differ finds comparisons of what a condition has found to differ, in a return that is all there is behind it: there
+// "<" is what "<=" is.
+func (f *finder) differ(cond ast.Expr, body []ast.Stmt) {
+	found, ok := cond.(*ast.BinaryExpr)
+	if !ok || found.Op != token.NEQ || len(body) != 1 {
+		return
+	}
+	if _, ok := body[0].(*ast.ReturnStmt); !ok {
+		return
+	}
+	same := func(a, b ast.Expr) bool { return f.at(a.Pos(), a.End()) == f.at(b.Pos(), b.End()) }
+	ast.Inspect(body[0], func(n ast.Node) bool {
+		if c, ok := n.(*ast.BinaryExpr); ok && orders(c.Op) {
+			f.decided[c] = same(c.X, found.X) && same(c.Y, found.Y) || same(c.X, found.Y) && same(c.Y, found.X)
+		}
+		return true
+	})
+}
+
+// orders says whether a comparison is of which of two is the greater.
+func orders(op token.Token) bool {
+	return op == token.LSS || op == token.LEQ || op == token.GTR || op == token.GEQ
 }
 
 // call swaps the smaller for the larger. What a panic or an error says is no behaviour, and how much a slice has room

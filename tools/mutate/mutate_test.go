@@ -45,6 +45,17 @@ func k(all []int) (*int, int) {
 	return nil, 6
 }
 
+func before(a, b int) bool {
+	if a != b {
+		return a < b
+	}
+	switch {
+	case a != b:
+		return b >= a
+	}
+	return a < b
+}
+
 func inf() float64 { return math.Inf(7) }
 `
 	found, err := mistakesIn("p.go", []byte(source))
@@ -62,6 +73,7 @@ func inf() float64 { return math.Inf(7) }
 		"return 3, nil && math.IsInf(x, 4) || math.IsInf(5, 0)", "return 3, nil || math.IsInf(x, 4) && math.IsInf(5, 0)",
 		"return 3, nil && math.IsInf(x, 4) && math.IsInf(6, 0)", "return 3, nil && math.IsInf(x, 4) && math.IsInf(5, 1)",
 		"if !(best > -1) {", "if best >= -1 {", "if best > -2 {", "return &all[best], 6",
+		"if !(a != b) {", "if a == b {", "case a == b:", "return a <= b",
 	}, got)
 }
 
