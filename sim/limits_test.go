@@ -117,7 +117,7 @@ func TestLimitsOfPortsAndLoadsBelongToThem(t *testing.T) {
 			p.Passing, p.PrefixCaching = Passing{Blocks: 1, Window: 1, TokensMax: 1}, true
 			p.RadixCache = true
 		}},
-		{true, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{1, 1, 1, false}, 4096 }},
+		{true, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{Blocks: 1, Window: 1, TokensMax: 1}, 4096 }},
 		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1 << 27, Window: 1, TokensMax: 1} }},
 	} {
 		p := possiblePool()
