@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/internal/calibration/fittest"
@@ -49,6 +50,23 @@ func inGroups(t *testing.T, runs []measured.Run) *Fit {
 	require.NoError(t, err)
 	require.Equal(t, []string{"0 all", "1 even", "1 odd"}, f.Groups)
 	return f
+}
+
+// gradient of the loss.
+func (f *Fit) gradient(grad, x []float64) {
+	f.linearize(x)
+	n := len(f.Parameters)
+	for i, s := range x {
+		grad[i] = 2 * f.penalty(i) * s
+	}
+	for i, r := range f.Runs {
+		for j, d := range f.residual[i] {
+			k := r.pull(j, d) * d
+			for _, g := range r.groups {
+				floats.AddScaled(grad[g*n:(g+1)*n], k, f.slopes[i][j*n:(j+1)*n])
+			}
+		}
+	}
 }
 
 // TestTheGradientIsTheSlopeOfTheLoss: the gradient takes slopes over steps of 2 %, the check over a tenth of that.

@@ -59,23 +59,6 @@ func (f *Fit) slopesOf(r *Run, x []float64) (residuals, slopes []float64) {
 	return residuals, slopes
 }
 
-// gradient of the loss.
-func (f *Fit) gradient(grad, x []float64) {
-	f.linearize(x)
-	n := len(f.Parameters)
-	for i, s := range x {
-		grad[i] = 2 * f.penalty(i) * s
-	}
-	for i, r := range f.Runs {
-		for j, d := range f.residual[i] {
-			k := r.pull(j, d) * d
-			for _, g := range r.groups {
-				floats.AddScaled(grad[g*n:(g+1)*n], k, f.slopes[i][j*n:(j+1)*n])
-			}
-		}
-	}
-}
-
 // pull is the derivative of a residual's loss over the residual.
 func (r *Run) pull(j int, d float64) float64 {
 	w, c := r.term(j)

@@ -222,6 +222,9 @@ func listPolicies() [][]string {
 	for _, name := range routers.SplitterNames() {
 		rows = append(rows, []string{name, "splitter", routers.SplitterDoes(name)})
 	}
+	for _, name := range routers.BalancerNames() {
+		rows = append(rows, []string{name, "balancer", routers.BalancerDoes(name)})
+	}
 	for _, name := range schedulers.Names() {
 		rows = append(rows, []string{name, "scheduler", schedulers.Does(name)})
 	}
