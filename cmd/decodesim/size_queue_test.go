@@ -75,6 +75,7 @@ func TestWorkersAreHiredForASearch(t *testing.T) {
 }
 
 func TestMistakesOfASearchByWorkers(t *testing.T) {
+	t.Setenv(asProgram, "1") // workers that a command starts: without it they would be all these tests
 	inDir(t, handed)
 	require.NoError(t, os.WriteFile("study.yaml", []byte(distributed), 0o600))
 	for line, want := range map[string]string{
