@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
@@ -121,8 +123,56 @@ func (s *state) text() ([]byte, error) {
 	if w := child(t.root(), "workload"); w != nil {
 		unset(w, "precision") // a longer run would have other numbers
 	}
+	if err := s.shortenWarmUp(t); err != nil {
+		return nil, err
+	}
 	text, err := t.text()
 	return append([]byte(t.head(s.base.scenario.Name, changed)), text...), err
+}
+
+// shortenWarmUp leaves the same share of a run unmeasured as the scenario does, where the page's number of requests
+// ends the run before its duration; otherwise nothing might be measured but what is left when arrivals have ended.
+// Where requests wait for answers nothing says when they end, and all of it is measured.
+func (s *state) shortenWarmUp(t *tree) error {
+	w := &s.base.scenario.Workload
+	if w.WarmupS == 0 || w.Requests > 0 || w.Trace != nil {
+		return nil
+	}
+	rate, share := s.value("rate"), 0.
+	switch {
+	case w.Sessions != nil:
+		rate *= w.Sessions.Turns.Mean
+	case w.Agents != nil:
+		rate *= w.Agents.Turns.Mean
+	}
+	if w.Arrivals != nil && rate > 0 {
+		share = s.value("requests") / rate / w.DurationS
+	}
+	if share >= 1 {
+		return nil
+	}
+	if share == 0 {
+		unset(child(t.root(), "workload"), "warmup_s")
+	} else if err := set(t.root(), "workload.warmup_s", math.Round(w.WarmupS*share)); err != nil {
+		return err
+	}
+	t.notes = append(t.notes, "Its requests end before its duration: workload.warmup_s is shorter, as a share of the run")
+	return nil
+}
+
+// value is the number that a control has, moved or not.
+func (s *state) value(key string) float64 {
+	all := controls()
+	c := all[slices.IndexFunc(all, func(c control) bool { return c.key == key })]
+	v, moved := s.values[key]
+	if !moved {
+		v = c.of(s.base.scenario)
+	}
+	x, err := strconv.ParseFloat(v, 64)
+	if err != nil {
+		return 0
+	}
+	return x
 }
 
 // drafts reports whether anything drafts.
