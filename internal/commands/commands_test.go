@@ -70,7 +70,12 @@ func scenario(seed uint64) string {
 		if engine == "tensorrt-llm" {
 			tensor = 1
 		}
-		d.maybe("expert_parallel: true")
+		if experts := d.IntN(2) == 0; experts {
+			d.say("    expert_parallel: true")
+			if engine != "tensorrt-llm" {
+				d.maybe("all_to_all: %s", pick(d, "low-latency", "normal"))
+			}
+		}
 	}
 	d.say("    tensor_parallel: %d", tensor)
 	d.maybe("pipeline_parallel: 2")

@@ -1,6 +1,10 @@
 package commands
 
-import "math"
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/hardware"
+)
 
 // sglang writes the arguments of sglang/srt/arg_groups/fields (0.5.23).
 func (w *writer) sglang() {
@@ -12,6 +16,15 @@ func (w *writer) sglang() {
 	number(w, "--attn-dp-size", p.DataParallel, 1)
 	if p.ExpertParallel {
 		w.say("--ep-size", decimal(gpus))
+	}
+	switch hardware.AllToAll(p.AllToAll) {
+	case hardware.AutoAllToAll:
+	case hardware.LowLatency:
+		w.say("--moe-a2a-backend", "deepep", "--deepep-mode", "low_latency")
+	case hardware.Normal:
+		w.say("--moe-a2a-backend", "deepep", "--deepep-mode", "normal")
+	default:
+		w.cannot("all_to_all %s: which kernels of SGLang these are is not written", p.AllToAll)
 	}
 	w.switched(p.EnableEPLB, "--enable-eplb")
 	number(w, "--ep-num-redundant-experts", p.NumRedundantExperts, 0)

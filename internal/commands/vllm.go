@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
 )
 
 // vllm writes the arguments of vllm/engine/arg_utils.py (0.33). What users tune is said whether or not it is the
@@ -19,6 +20,9 @@ func (w *writer) vllm(v0 bool) {
 	number(w, "--pipeline-parallel-size", p.PipelineParallel, 1)
 	number(w, "--data-parallel-size", p.DataParallel, 1)
 	w.switched(p.ExpertParallel, "--enable-expert-parallel")
+	w.text("--all2all-backend", map[hardware.AllToAll]string{hardware.LowLatency: "deepep_low_latency",
+		hardware.Normal: "deepep_high_throughput", hardware.OneSided: "flashinfer_nvlink_one_sided",
+		hardware.AllGather: "allgather_reducescatter"}[hardware.AllToAll(p.AllToAll)])
 	w.switched(p.EnableEPLB, "--enable-eplb")
 	if p.NumRedundantExperts > 0 {
 		w.say("--eplb-config", fmt.Sprintf(`{"num_redundant_experts": %d}`, p.NumRedundantExperts))

@@ -23,7 +23,9 @@ type draft struct {
 	pool                          []setting // limits of the engine
 	tensor, pipeline              size
 	data, attention, experts      size
-	rankSwitch, expertSwitchGiven *given // attention data parallelism; whole experts on each GPU
+	rankSwitch, expertSwitchGiven *given  // attention data parallelism; whole experts on each GPU
+	exchange                      setting // how tokens reach experts
+	exchangeGiven                 *given
 	eplb                          *given // experts are placed by their load
 	redundant                     size   // experts that are placed more than once
 	tokenBudget                   *given // of the KV cache, in tokens
@@ -129,6 +131,22 @@ func (d *draft) expertSwitch(g *given) error {
 		return d.wholeExperts(g)
 	}
 	return err
+}
+
+// exchanges reads which kernels send tokens to experts, in the words of a flag. Without experts of other data-parallel
+// ranks none do.
+func exchanges(words ...[2]string) reader {
+	return func(d *draft, g *given) error {
+		for _, w := range words {
+			if w[0] == g.value() {
+				d.exchange, d.exchangeGiven = setting{key: "all_to_all", value: w[1], by: g.text()}, g
+				return nil
+			}
+		}
+		d.exchange = setting{}
+		d.idle(g, kernels)
+		return nil
+	}
 }
 
 func (d *draft) wholeExperts(g *given) error {

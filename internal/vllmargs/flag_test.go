@@ -90,3 +90,27 @@ func TestAnyTextIsAnErrorOrAScenario(t *testing.T) {
 		_, _ = Read(text, Options{GPU: "h200", ReadFile: folder{}.read})
 	})
 }
+
+// TestKernelsSendTokensToTheExpertsOfOtherRanks, and none where there are no such.
+func TestKernelsSendTokensToTheExpertsOfOtherRanks(t *testing.T) {
+	const sends = "sglang serve --tp 8 --dp 8 --enable-dp-attention --moe-a2a-backend deepep --deepep-mode "
+	for command, want := range map[string]string{
+		"vllm serve --all2all-backend deepep_low_latency -dp 8 -ep":          "low-latency",
+		"vllm serve --all2all-backend nixl_ep -dp 8 -ep":                     "low-latency",
+		"vllm serve -dp 8 -ep --all2all-backend deepep_high_throughput":      "normal",
+		"vllm serve -dp 8 -ep --all2all-backend flashinfer_nvlink_one_sided": "one-sided",
+		"vllm serve -dp 8 -ep --all2all-backend allgather_reducescatter":     "",
+		"vllm serve -tp 8 -ep --all2all-backend deepep_low_latency":          "",
+		"vllm serve -dp 2 -tp 4 --all2all-backend deepep_low_latency":        "",
+		sends + "low_latency": "low-latency", sends + "normal": "normal", sends + "auto": "",
+	} {
+		i, err := read(command+" --model deepseek-ai/DeepSeek-R1", "h200", folder{})
+		require.NoError(t, err, command)
+		if want == "" {
+			assert.NotContains(t, string(i.Text), "all_to_all", command)
+			assert.NotEmpty(t, i.Idle, command)
+		} else {
+			assert.Contains(t, string(i.Text), "all_to_all: "+want, command)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func vllmIdle() table {
 			"-dpn --node-rank -r --master-addr --master-port --ray-workers-use-nsight"),
 		rows(nothing, idle(places), "--data-parallel-hybrid-lb -dph --data-parallel-external-lb -dpe --worker-use-ray "+
 			"--engine-use-ray --numa-bind"),
-		rows(one, idle(kernels), "--attention-backend --attention-config --all2all-backend --moe-backend --kernel-config "+
+		rows(one, idle(kernels), "--attention-backend --attention-config --moe-backend --kernel-config "+
 			"--block-allocator --mamba-cache-dtype --mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode "+
 			"--linear-backend --prefix-caching-hash-algo"),
 		rows(nothing, idle(kernels), "--disable-custom-all-reduce --disable-cascade-attn --enable-flashinfer-autotune "+
@@ -87,7 +87,7 @@ func sglangIdle() table {
 		rows(nothing, idle(places), "--enable-p2p-check --disable-outlines-disk-cache --use-ray"),
 		rows(one, idle(kernels), "--attention-backend --prefill-attention-backend --decode-attention-backend "+
 			"--sampling-backend --mm-attention-backend --moe-runner-backend --fp8-gemm-backend --fp4-gemm-backend "+
-			"--nsa-prefill-backend --nsa-decode-backend --deepep-mode --deepep-config --triton-attention-num-kv-splits "+
+			"--nsa-prefill-backend --nsa-decode-backend --deepep-config --triton-attention-num-kv-splits "+
 			"--flashinfer-mxfp4-moe-precision --linear-attn-backend --mamba-ssm-dtype --mamba-backend --torch-compile-max-bs "+
 			"--flashinfer-mla-disable-ragged --mamba-scheduler-strategy"),
 		rows(nothing, idle(kernels), "--disable-custom-all-reduce --enable-flashinfer-allreduce-fusion --enable-symm-mem "+

@@ -67,6 +67,17 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	if experts != "" {
 		all = append(all, setting{key: "expert_parallel", value: "true", by: experts})
 	}
+	return append(all, d.exchanged(experts != "" && ranks > 1)...), nil
+}
+
+// exchanged is what an engine does about experts of other data-parallel ranks, if there are such, and about busy ones.
+func (d *draft) exchanged(ranked bool) (all []setting) {
+	switch x := d.exchange; {
+	case x.key != "" && ranked:
+		all = append(all, x)
+	case x.key != "":
+		d.idle(d.exchangeGiven, "no data-parallel ranks have experts for each other")
+	}
 	switch n := d.redundant.n; {
 	case d.eplb == nil && n > 0:
 		d.differ(d.redundant.by, "redundant experts without --enable-eplb, which are not taken")
@@ -77,7 +88,7 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	default:
 		all = append(all, setting{key: "enable_eplb", value: "true", by: by(d.eplb)})
 	}
-	return all, nil
+	return all
 }
 
 // perRank divides what SGLang counts of all attention ranks together: their sequences and the tokens of a chunk

@@ -44,6 +44,7 @@ func sglangFlags() table {
 			d.idle(g, kernels)
 			return nil
 		}),
+		row("--deepep-mode", one, exchanges([2]string{"low_latency", "low-latency"}, [2]string{"normal", "normal"})),
 		row("--enable-dp-attention", nothing, (*draft).attentionRanks),
 		row("--load-balance-method", one, (*draft).balanced),
 		row("--quantization", one, (*draft).quantized),

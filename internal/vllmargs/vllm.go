@@ -71,6 +71,10 @@ func vllmLayout() table {
 		row("--pipeline-parallel-size -pp", one, parallel(func(d *draft) *size { return &d.pipeline })),
 		row("--data-parallel-size -dp", one, parallel(func(d *draft) *size { return &d.data })),
 		row("--enable-expert-parallel -ep", nothing, (*draft).expertSwitch),
+		// vllm/config/parallel.py, 0.33.0; the low-latency ones are those before which a step has fewer tokens
+		row("--all2all-backend", one, exchanges([2]string{"deepep_low_latency", "low-latency"},
+			[2]string{"nixl_ep", "low-latency"}, [2]string{"deepep_high_throughput", "normal"},
+			[2]string{"flashinfer_nvlink_one_sided", "one-sided"})),
 	}
 }
 
