@@ -149,7 +149,7 @@ func (c *Catalog) afterPoints(ctx context.Context) ([]calibration.Residual, erro
 		r.Predict(e, out)
 		for j := range out {
 			all = append(all, calibration.Residual{Run: r, Value: &r.Values[j],
-				Error: r.Values[j].Value.Unit.Of(out[j])/r.Values[j].Value.Measured - 1})
+				Error: out[j]/r.Values[j].Value.Measured - 1}) // in its unit, as the fit took it
 		}
 	}
 	return all, nil
