@@ -132,3 +132,16 @@ func TestBucketsAreExponentAndLeadingDigits(t *testing.T) {
 	}
 	require.Equal(t, want(math.MaxInt64), bucket(math.MaxInt64))
 }
+
+// TestBucketsLieSideBySide: each ends where the next begins and is represented by its middle, from that of 0 to 1,023
+// ps on, whose middle is 512 ps.
+func TestBucketsLieSideBySide(t *testing.T) {
+	low := sim.Duration(0)
+	for i := range 40 << subBits {
+		high := upper(i)
+		require.Equal(t, [2]int{i, i}, [2]int{bucket(low), bucket(high - 1)})
+		require.InDelta(t, float64(low)+float64(high-low)/2, midpoint(i), 0)
+		low = high
+	}
+	require.InDelta(t, 512, midpoint(0), 0)
+}
