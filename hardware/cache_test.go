@@ -140,14 +140,14 @@ func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 	for name, tensor := range map[string]int{
 		"llama-3.1-8b": 32, "llama-3.1-70b": 64, "gpt-oss-120b": 64, "deepseek-v3": 64} {
 		for _, of := range []hardware.ShareOf{hardware.OfTotal, hardware.OfStatic, hardware.OfFree} {
-			for _, tokens := range []int{512, 16384} {
+			for tokens, size := range map[int]int{512: 16, 16384: 1 << 16} { // the latter blocks take gigabytes
 				d := deployment(t, name, "h100-sxm", tensor) // no more GPUs can share it
 				d.GPU.MemoryBytes.Value = 4e12
 				if strings.HasPrefix(name, "llama") { // those without experts may have adapters
 					d.LoRA = hardware.LoRA{Slots: 8, RankMax: 64, Modules: []string{llm.ModuleQ, llm.ModuleDown}}
 				}
 				share := hardware.MemoryShare{Of: of, Share: 0.8}
-				m, err := d.MemoryOf(share, tokens, 64, 16)
+				m, err := d.MemoryOf(share, tokens, 64, size)
 				require.NoError(t, err)
 				require.Equal(t, d.LoRA.Slots > 0, m.Adapters > 0)
 				fixed := m.Weights + m.Adapters
@@ -157,10 +157,10 @@ func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 				require.InEpsilon(t, want, m.KV, 1e-12)
 				require.InEpsilon(t, fixed+beside+m.KV, m.Usable, 1e-12)
 				require.Equal(t, int64(m.KV/m.BlockBytes), m.Blocks)
-				require.InEpsilon(t, 16*m.TokenBytes, m.BlockBytes, 1e-12)
+				require.InEpsilon(t, float64(size)*m.TokenBytes, m.BlockBytes, 1e-12)
 
 				d.GPU.MemoryBytes.Value = fixed
-				_, err = d.MemoryOf(share, tokens, 64, 16)
+				_, err = d.MemoryOf(share, tokens, 64, size)
 				var small *hardware.MemoryError
 				require.ErrorAs(t, err, &small)
 				require.Positive(t, small.MissBytes)
@@ -170,7 +170,7 @@ func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 				require.NoError(t, err)
 				for more, fits := range map[float64]bool{-1e9: false, 1e9: true} {
 					d.GPU.MemoryBytes.Value = gb*1e9 + more
-					_, err = d.MemoryOf(share, tokens, 64, 16)
+					_, err = d.MemoryOf(share, tokens, 64, size)
 					assert.Equal(t, fits, err == nil, "%s, a share of %s, %d tokens: %v", name, of, tokens, err)
 				}
 			}
