@@ -115,3 +115,47 @@ func TestBoundOf8BOnOneH100(t *testing.T) {
 	assert.InDelta(t, 4.48e-3, empty.Bound.A.Seconds(), 0.01e-3)
 	assert.InDelta(t, 32768*131072/3.35e12, (full.Bound.A - empty.Bound.A).Seconds(), 1e-6)
 }
+
+// TestABoundEndsWhereTheOtherOvertakes: reading takes 100, 101 and so on, and multiplying 90, 93 and so on, which is as
+// long in the sixth step, 105, and longer in the seventh. What never overtakes, or is the greater already, ends nothing.
+func TestABoundEndsWhereTheOtherOvertakes(t *testing.T) {
+	reading := sim.Affine{A: 100, B: 1}
+	for _, c := range []struct {
+		flops   sim.Affine
+		compute bool
+		steps   int
+	}{
+		{sim.Affine{A: 90, B: 3}, false, 6}, {sim.Affine{A: 89, B: 3}, false, 6}, {sim.Affine{A: 91, B: 3}, false, 5},
+		{sim.Affine{A: 100, B: 2}, false, 1}, {sim.Affine{A: 90, B: 1}, false, math.MaxInt32},
+		{sim.Affine{A: 90}, false, math.MaxInt32}, {sim.Affine{A: 101, B: 1}, true, math.MaxInt32},
+		{sim.Affine{A: 110}, true, 11}, {sim.Affine{A: 101, B: 9}, true, math.MaxInt32},
+	} {
+		g := hardware.Bound(reading, c.flops)
+		want := reading
+		if c.compute {
+			want = c.flops
+		}
+		assert.Equal(t, sim.Segment{Bound: want, ComputeBound: c.compute, Steps: c.steps}, g)
+		for i := range min(g.Steps, 20) {
+			assert.Equal(t, max(reading.At(i), c.flops.At(i)), g.Bound.At(i))
+		}
+	}
+}
+
+// TestAStepWaitsForItsHost, which takes 100, until it is as long itself: 90, 93, 96 and 99, and no longer in the fifth.
+// What it waits for is overhead.
+func TestAStepWaitsForItsHost(t *testing.T) {
+	for _, c := range []struct {
+		first, growth sim.Duration
+		steps, want   int
+	}{{90, 3, 50, 4}, {90, 5, 50, 3}, {90, 3, 2, 2}, {90, 0, 50, 50}, {99, 2, 50, 1}} {
+		g := sim.Segment{First: c.first, Growth: c.growth, Steps: c.steps}
+		g.Part[sim.KV], g.Part[sim.Overhead] = sim.Affine{A: c.first - 7, B: c.growth}, sim.Affine{A: 7}
+		got := hardware.Wait(100, g)
+		want := sim.Segment{First: 100, Steps: c.want, Part: g.Part}
+		want.Part[sim.Overhead] = sim.Affine{A: 7 + 100 - c.first, B: -c.growth}
+		assert.Equal(t, want, got)
+		assert.LessOrEqual(t, g.Step(got.Steps-1), got.First)
+		assert.Empty(t, partsBroken(&got))
+	}
+}

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"math"
 	"slices"
 
 	"github.com/decodesim/decodesim/sim"
@@ -80,5 +81,16 @@ func Smax(a, b, p float64) float64                        { return smax(a, b, p)
 // Slower returns the longer of two segments, as far as it stays so.
 func Slower(g, h sim.Segment) sim.Segment {
 	slower(&g, &h)
+	return g
+}
+
+// Bound is a segment of many steps whose bound is the greater of two, and Wait one that lasts no less than the host.
+func Bound(memory, flops sim.Affine) sim.Segment {
+	g := sim.Segment{Steps: math.MaxInt32}
+	bound(memory, flops, &g)
+	return g
+}
+func Wait(floor sim.Duration, g sim.Segment) sim.Segment {
+	wait(floor, &g)
 	return g
 }
