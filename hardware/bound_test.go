@@ -117,7 +117,7 @@ func TestBoundOf8BOnOneH100(t *testing.T) {
 }
 
 // TestABoundEndsWhereTheOtherOvertakes: reading takes 100, 101 and so on, and multiplying 90, 93 and so on, which is as
-// long in the sixth step, 105, and longer in the seventh. What never overtakes, or is the greater already, ends nothing.
+// long in the sixth step, 105, and longer in the seventh. What never overtakes, or is greater already, ends nothing.
 func TestABoundEndsWhereTheOtherOvertakes(t *testing.T) {
 	reading := sim.Affine{A: 100, B: 1}
 	for _, c := range []struct {

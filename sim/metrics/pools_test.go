@@ -99,3 +99,24 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 	}
 	assert.Equal(t, map[int]bool{1: true, 2: true}, live)
 }
+
+// TestAPoolSaysWhatItsStepsDid: with three drafts that are all accepted, four tokens come with each of 12 steps, and
+// the last of 50 with one more, whose drafts come too late; without drafts nothing is said of them. Two ranks share
+// requests.
+func TestAPoolSaysWhatItsStepsDid(t *testing.T) {
+	_, s, _ := run(t)
+	assert.Nil(t, s.Pools[0].Speculation)
+	assert.Nil(t, s.Pools[0].Ranks)
+	_, s, _ = run(t, "speculation={method: ngram, num_speculative_tokens: 3, acceptance: {rate: 1}}")
+	assert.Equal(t, &metrics.Speculation{Drafted: 200 * 13 * 3, Accepted: 200 * 12 * 3, AcceptLength: 49.0 / 13},
+		s.Pools[0].Speculation)
+	_, s, _ = run(t, "model=mixtral-8x7b", "pools.serve.tensor_parallel=2", "pools.serve.data_parallel=2")
+	ranks := s.Pools[0].Ranks
+	require.NotNil(t, ranks)
+	assert.Equal(t, 2, ranks.N)
+	assert.Greater(t, ranks.BusiestTokens, 1.0)
+	assert.LessOrEqual(t, ranks.BusiestTokens, 2.0)
+	assert.Greater(t, ranks.EmptyShare, 0.0)
+	assert.Less(t, ranks.EmptyShare, 1.0)
+	assert.GreaterOrEqual(t, ranks.BatchMax, s.Pools[0].BatchMean/2)
+}
