@@ -17,6 +17,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // TestABlockThatASequenceCompletesTakesAStepLonger: the page says of DeepSeek-V4 that steps in which a sequence, of any
@@ -100,13 +101,19 @@ func TestStepsAlikeDifferByThis(t *testing.T) {
 	}
 	errors := map[string][]float64{}
 	for k, runs := range all {
-		errors[k.kind] = append(errors[k.kind], amongAlike(runs)...)
+		of := amongAlike(runs)
+		errors[k.kind] = append(errors[k.kind], of...)
+		few := min(len(of), catalog.StepsPerKind)
+		for i := range few {
+			errors["few "+k.kind] = append(errors["few "+k.kind], of[(2*i+1)*len(of)/(2*few)])
+		}
 	}
 	for _, want := range []struct {
 		kind        string
 		n           int
 		median, p90 float64
-	}{{"decode step", 25631, 0.4, 3.2}, {"mixed step", 2240, 2.6, 26.1}, {"prefill step", 628, 3.4, 20.0}} {
+	}{{"decode step", 25631, 0.4, 3.2}, {"mixed step", 2240, 2.6, 26.1}, {"prefill step", 628, 3.4, 20.0},
+		{"few decode step", 280, 0.5, 14.6}, {"few mixed step", 280, 3.9, 41.3}, {"few prefill step", 280, 3.3, 24.3}} {
 		of := errors[want.kind]
 		slices.Sort(of)
 		assert.Equal(t, want.n, len(of), want.kind)

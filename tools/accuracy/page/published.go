@@ -74,11 +74,12 @@ const logged = "" +
 	"What no price of a batch can know: the five steps of its own deployment that are most like a step, in " +
 	"tokens of prompts, sequences and context, say what it takes within 0.4 % in the median and 3.2 % nine " +
 	"times in ten (decodes), within 2.6 and 26 % (with prompts beside them) and within 3.4 and 20 % (prompts " +
-	"alone). Nothing that was tried on batches alone, regression trees among it, stays within 15 % nine times " +
-	"in ten of steps with prompts. With constants fitted to 60 steps of a deployment by themselves, in a " +
-	"trial, these prices were 2.4 and 11 % off for its other decodes, and 5.0 and 22 % and 5.2 and 25 % for " +
-	"the others with prompts; what they are off beyond that with a deployment left out is what differs " +
-	"between deployments. " +
+	"alone); of a sample that has as few of each deployment as the first table, within 0.5 and 15 %, 3.9 and " +
+	"41 %, and 3.3 and 24 %. Nothing that was tried on batches alone, regression trees among it, stays within " +
+	"15 % nine times in ten of steps with prompts. With constants fitted to 60 steps of a deployment by " +
+	"themselves, in a trial, these prices were 2.4 and 11 % off for its other decodes, and 5.0 and 22 % and " +
+	"5.2 and 25 % for the others with prompts; what they are off beyond that with a deployment left out is " +
+	"what differs between deployments. " +
 	"Three causes have a name. A log counts a part of the time of a step in the one before it, for the next " +
 	"step is launched before the engine looks at what the last has yielded: in a trial, runs of steps with " +
 	"prompts with the decode step before them were 5.7 % off in the median and 21 % nine times in ten, where " +
