@@ -65,6 +65,7 @@ var covered = map[string]int{
 	"recomputed for want of host memory": 50,
 	"reserved blocks":                    1000, "stopped by no-evict": 500, "stopped by the watermark": 500,
 	"prompts that wait for a whole budget": 50, "steps without a prompt that waits for others": 20,
+	"prompts that join where a rank has no decodes": 10,
 	"retractions": 50, "ratio changes": 50, "prompts cut": 100,
 	"mixed steps":            100,
 	"stopped by the reserve": 20, "rows that have ended": 1000, "padding": 200,

@@ -179,8 +179,10 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 
 // waitsForOthers reports whether the first prompt of a step waits for others, and counts the step if so.
 func (n *naive) waitsForOthers(in *naiveInstance, p *schedulers.Continuous, chunks int) bool {
-	decodes := slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.decoding && n.emits(in, r) })
-	if p.BatchWaitIters == 0 || chunks > 0 || !decodes {
+	if p.BatchWaitIters > 0 && chunks == 0 && len(in.team) > 1 {
+		return n.waitsForRanks(in.team, p)
+	}
+	if p.BatchWaitIters == 0 || chunks > 0 || !n.decodesAny(in) {
 		return false
 	}
 	if in.waited == p.BatchWaitIters {
@@ -190,6 +192,47 @@ func (n *naive) waitsForOthers(in *naiveInstance, p *schedulers.Continuous, chun
 	in.waited++
 	n.cover["steps without a prompt that waits for others"]++
 	return true
+}
+
+// decodesAny reports whether a request of the batch decodes.
+func (n *naive) decodesAny(in *naiveInstance) bool {
+	return slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.decoding && n.emits(in, r) })
+}
+
+// agreement is what ranks last agreed on: whether prompts wait in a step, and the last in which they did not.
+type agreement struct {
+	made         bool
+	step, joined int64
+	waits        bool
+}
+
+// waitsForRanks reports whether the prompts of all ranks wait in the step that is composed, which they decide when the
+// first of them could take one.
+func (n *naive) waitsForRanks(team []*naiveInstance, p *schedulers.Continuous) bool {
+	step, a := team[0].step, &team[0].agreed
+	if a.made && a.step == step {
+		return a.waits
+	}
+	a.made, a.step, a.waits = true, step, false
+	idle := slices.ContainsFunc(team, func(in *naiveInstance) bool { return !n.decodesAny(in) })
+	without := slices.ContainsFunc(team, func(in *naiveInstance) bool {
+		return len(in.waiting) == 0 || in.runs() >= p.MaxNumSeqs
+	})
+	steps := step - a.joined
+	switch {
+	case idle:
+		n.cover["prompts that join where a rank has no decodes"]++
+	case !without:
+		n.cover["prompts that join on every rank"]++
+	case steps > 0 && steps%int64(p.BatchWaitIters) == 0:
+		n.cover["prompts that have waited for other ranks"]++
+	default:
+		a.waits = true
+		n.cover["steps in which the prompts of ranks wait"]++
+		return true
+	}
+	a.joined = step
+	return false
 }
 
 // asksFor returns the blocks that a request with cached tokens must find free to have, for a time, those of so many

@@ -250,7 +250,7 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 // fresh gives an instance an empty engine.
 func (n *naive) fresh(in *naiveInstance) {
 	in.free, in.host = n.blocks, n.swapBlocks
-	in.sglang, in.waited = sglangState{}, 0
+	in.sglang, in.waited, in.agreed = sglangState{}, 0, agreement{}
 	in.adapters = n.freshAdapters()
 	if n.radix {
 		in.tree = &naiveTree{root: &naiveNode{}}

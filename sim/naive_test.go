@@ -123,7 +123,8 @@ type naiveInstance struct {
 	loading      naiveLoading
 	aside        []*block // that the next step takes, while loads begin with it
 	sglang       sglangState
-	waited       int // steps that a prompt which could join has waited for others
+	waited       int       // steps that a prompt which could join has waited for others
+	agreed       agreement // of the first rank
 	adapters     naiveAdapters
 }
 

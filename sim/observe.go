@@ -125,6 +125,9 @@ func (in *Instance) Departures() int64 { return in.batch.departures }
 // DecodeSteps returns how many decode steps the instance has taken.
 func (in *Instance) DecodeSteps() int64 { return in.batch.set.Step() }
 
+// StepsEnded returns how many steps of in have ended, a replica of pipeline stages or data-parallel ranks.
+func (in *Instance) StepsEnded() int64 { return in.tally.steps }
+
 // Pipeline returns the instance that in is a microbatch of, whose steps are single ones; nil: it is none.
 func (in *Instance) Pipeline() *Instance {
 	if in.line == nil {

@@ -1,6 +1,10 @@
 package sim_test
 
 import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,6 +99,37 @@ func TestMicrobatchesCountTheWaitsOfPromptsTogether(t *testing.T) {
 	compare(t, "waits", twin, j, run(t, sc.config(j)))
 	require.Positive(t, twin.cover["steps without a prompt that waits for others"])
 	require.Positive(t, twin.cover["batches under way at once"])
+}
+
+// TestRanksAgreeOnWhetherPromptsWait, in every case that there is, with room for all and with too few blocks.
+func TestRanksAgreeOnWhetherPromptsWait(t *testing.T) {
+	cover := map[string]int{}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		sc := scenario{size: 1 + r.IntN(2), ranks: 2 + r.IntN(2), ranksInTurn: seed%2 == 0, blocks: 12 + r.Int64N(40),
+			blockSize: 4, maxLen: 40, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 2 + r.IntN(6),
+				MaxNumBatchedTokens: 30, Unchunked: true, BatchWaitIters: 1 + r.IntN(9), NoEvict: seed%3 == 0}}
+		for i := range int32(60) {
+			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + r.Int32N(12), Output: 1 + r.Int32N(25),
+				Traced: true, Arrival: sim.Time(r.Int64N(120 * int64(sim.Second)))})
+		}
+		slices.SortFunc(sc.requests, func(a, b sim.Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
+		for i := range sc.requests {
+			sc.requests[i].ID = int32(i)
+		}
+		twin, j := runNaive(sc), newJournal()
+		compare(t, fmt.Sprintf("seed %d", seed), twin, j, run(t, sc.config(j)))
+		for what, n := range twin.cover {
+			cover[what] += n
+		}
+	}
+	for what, least := range map[string]int{
+		"steps in which the prompts of ranks wait": 1000, "prompts that have waited for other ranks": 200,
+		"prompts that join on every rank": 200, "prompts that join where a rank has no decodes": 200,
+		"stopped by no-evict": 100, "preemptions": 20,
+	} {
+		require.Greater(t, cover[what], least, what)
+	}
 }
 
 // TestAPromptThatWaitsForBlocksDoesNotWaitForOthers: request 2 could join the two decodes at 1 s and waits for others.

@@ -229,17 +229,18 @@ func TestTensorRTLLMHidesTheHostAlone(t *testing.T) {
 	}
 }
 
-// TestPromptsWaitForOthersWhole, on one rank: what TensorRT-LLM does otherwise is not modelled.
+// TestPromptsWaitForOthersWhole: what TensorRT-LLM does with chunks is not modelled.
 func TestPromptsWaitForOthersWhole(t *testing.T) {
 	inDir(t, strings.Replace(running("tensorrt-llm"), "llama-3.1-8b", "qwen3-30b-a3b", 1))
-	for key, with := range map[string]string{"enable_chunked_prefill": "true", "data_parallel": "2"} {
-		s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.batch_wait_timeout_iters=5",
-			"pools.serve." + key + "=" + with}})
-		require.NoError(t, err)
-		_, err = New(s)
-		require.ErrorContains(t, err, "batch_wait_timeout_iters=5: 5 ")
-		require.ErrorContains(t, err, "accepted: 0, or "+key)
-	}
+	const waits = "pools.serve.batch_wait_timeout_iters=5"
+	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{waits, "pools.serve.enable_chunked_prefill=true"}})
+	require.NoError(t, err)
+	_, err = New(s)
+	require.ErrorContains(t, err, "batch_wait_timeout_iters=5: 5 ")
+	require.ErrorContains(t, err, "accepted: 0, or enable_chunked_prefill")
+	ranks := build(t, waits, "pools.serve.data_parallel=2").Config.Pools[0]
+	assert.Equal(t, 2, ranks.Ranks)
+	assert.Equal(t, 5, ranks.Scheduler.(*schedulers.Continuous).BatchWaitIters)
 }
 
 // TestSGLangLooksForRequestsNowAndThen, where it is modelled: a step ahead, and by itself.

@@ -69,15 +69,11 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 }
 
 // refuseWaits refuses prompts that wait for others where TensorRT-LLM does something that is not modelled: chunks wait
-// too, and attention ranks have rules of their own.
+// too.
 func refuseWaits(s *configs.Scenario, p *configs.Pool) error {
-	switch n := p.BatchWaitTimeoutIters; {
-	case n > 0 && p.EnableChunkedPrefill:
+	if n := p.BatchWaitTimeoutIters; n > 0 && p.EnableChunkedPrefill {
 		return s.Errorf(s.PoolPath(p, "batch_wait_timeout_iters"), "%d with prompts in chunks is not modelled; accepted: 0, "+
 			"or enable_chunked_prefill: false", n)
-	case n > 0 && p.DataParallel > 1:
-		return s.Errorf(s.PoolPath(p, "batch_wait_timeout_iters"), "%d is without effect on attention ranks; accepted: 0, "+
-			"or data_parallel: 1", n)
 	}
 	return nil
 }

@@ -33,8 +33,12 @@ func (w *writer) tensorRTLLM() {
 	if p.CapacitySchedulerPolicy != a.CapacitySchedulerPolicy {
 		w.set("scheduler_config: {capacity_scheduler_policy: %s}", p.CapacitySchedulerPolicy)
 	}
-	if p.BatchWaitTimeoutIters != a.BatchWaitTimeoutIters {
-		w.set("batch_wait_timeout_iters: %d", p.BatchWaitTimeoutIters)
+	switch n := p.BatchWaitTimeoutIters; {
+	case n == a.BatchWaitTimeoutIters:
+	case p.DataParallel > 1:
+		w.set("attention_dp_config: {enable_balance: true, timeout_iters: %d, batching_wait_iters: 0}", n)
+	default:
+		w.set("batch_wait_timeout_iters: %d", n)
 	}
 	if !p.AsyncScheduling {
 		w.set("disable_overlap_scheduler: true")

@@ -94,18 +94,56 @@ const waited = 0
 // count in which some prompt waited, of whichever microbatch of a pipeline, and the count goes on where no decode is
 // left to wait with.
 func (p *Continuous) waits(in *sim.Instance) bool {
+	state, line := &in.PolicyState, in.Pipeline()
+	switch replica := in.Replica(); {
+	case line != nil:
+		state = &line.PolicyState
+	case replica != in:
+		return p.waitsForRanks(replica)
+	}
 	if in.Decoding() == 0 {
 		return false
-	}
-	state := &in.PolicyState
-	if line := in.Pipeline(); line != nil {
-		state = &line.PolicyState
 	}
 	if int(state[waited]) >= p.BatchWaitIters {
 		state[waited] = 0
 		return false
 	}
 	state[waited]++
+	return true
+}
+
+// What Continuous keeps in the PolicyState of a replica of several ranks, with BatchWaitIters: one more than the steps
+// before the one for which it was last asked whether prompts wait, whether they do, and the steps before the last one
+// in which they did not.
+const (
+	asked = iota
+	waiting
+	passed
+)
+
+// waitsForRanks reports whether the prompts of all ranks of a replica wait in this step: while each rank decodes, until
+// each has a prompt, and at most until every BatchWaitIters-th step since one in which they did not wait, whenever a
+// prompt came. As in TensorRT-LLM with attention data parallelism (tensorrt_llm/_torch/pyexecutor/py_executor.py,
+// _balance_adp_requests: enable_balance and timeout_iters of attention_dp_config, without batching_wait_iters; from
+// memory, unverified). The ranks agree before any of them has taken a prompt.
+func (p *Continuous) waitsForRanks(replica *sim.Instance) bool {
+	state, step := &replica.PolicyState, replica.StepsEnded()
+	if state[asked] == step+1 {
+		return state[waiting] > 0
+	}
+	state[asked], state[waiting] = step+1, 0
+	decode, prompts := true, true
+	for i := range replica.Ranks() {
+		rank := replica.Rank(i)
+		decode = decode && rank.Decoding() > 0
+		prompts = prompts && rank.Queued() > 0 && rank.Running() < p.MaxNumSeqs
+	}
+	since := step - state[passed]
+	if !decode || prompts || since > 0 && since%int64(p.BatchWaitIters) == 0 {
+		state[passed] = step
+		return false
+	}
+	state[waiting] = 1
 	return true
 }
 

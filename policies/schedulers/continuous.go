@@ -41,8 +41,8 @@ type Continuous struct {
 	// each request in a step takes so many tokens of the budget beside those that it computes: a draft model's own, vLLM
 	// 0.33
 	DraftSlots int32
-	// so many steps of decodes alone a prompt that could join them waits for others to join with: TensorRT-LLM's
-	// batch_wait_timeout_iters. It goes with Unchunked.
+	// so many steps of decodes alone a prompt that could join them waits for others to join with, or for one on each of
+	// the data-parallel ranks: TensorRT-LLM's batch_wait_timeout_iters, or timeout_iters. It goes with Unchunked.
 	BatchWaitIters int
 }
 

@@ -113,11 +113,16 @@ const unknownShare = 0.95
 // tensorRT adds TensorRT-LLM's arguments. Its prompts run whole, so that servers are given a max_num_tokens that goes
 // with their load. Where it is not known it is taken to be the least with which no prompt waits for a batch to end: a
 // prompt beside one token of everybody else on its rank. The default of a server, which longer prompts rule out, is
-// also contradicted by the TTFT and TPOT of shorter ones.
+// also contradicted by the TTFT and TPOT of shorter ones, but for those of attention ranks, which wait for others and
+// then run together: there it is the least.
 func (a engineArgs) tensorRT(p *setup.Scenario) {
 	if !a.number(p, "max_num_batched_tokens", a.MaxNumTokens, 1) {
 		ranks := max(1, p.DataParallel)
-		p.Argument("max_num_batched_tokens", a.prompt+(a.clients+ranks-1)/ranks) // rounded up
+		tokens := a.prompt + (a.clients+ranks-1)/ranks // rounded up
+		if ranks > 1 {
+			tokens = max(tokens, defaultTokens)
+		}
+		p.Argument("max_num_batched_tokens", tokens)
 	}
 	a.number(p, "gpu_memory_utilization", a.FreeMemFraction, 1)
 	if a.BlockReuse == "false" {

@@ -35,9 +35,11 @@ func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
 		{"sglang", "sg-odd", "sglang\nefficiency: sglang@0.19.0\nmem_fraction_static: 0.95\n"},
 		{"sglang", "", "sglang\nefficiency: sglang@0.19.0\n"},
 		{"trtllm", "trt", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 20000\n" +
-			"free_gpu_memory_fraction: 0.8\nenable_block_reuse: false\n"},
-		{"trtllm", "trt-odd", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 1001\n"},
-		{"trtllm", "", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 1001\n"},
+			"free_gpu_memory_fraction: 0.8\nenable_block_reuse: false\nbatch_wait_timeout_iters: 50\n"},
+		{"trtllm", "trt-odd", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 8192\n" +
+			"batch_wait_timeout_iters: 50\n"},
+		{"trtllm", "", "tensorrt-llm\nefficiency: tensorrt-llm@0.19.0\nmax_num_tokens: 8192\n" +
+			"batch_wait_timeout_iters: 50\n"},
 	} {
 		f, err := measuredtest.ReadText(t, siliconTable("backend", c.backend, "engine_args_id", c.script), "engine_args.json",
 			otherScripts)
@@ -45,6 +47,23 @@ func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
 		assert.Equal(t, c.pool, poolOf(t, run.Scenario), "%s: the table has 4 attention ranks", c.script)
 		assert.Empty(t, run.Rows[0].Values[0].Skip, "TTFT is compared")
 		assert.Equal(t, c.script == "trt", strings.Contains(run.Scenario, "kv_cache: fp8"))
+	}
+}
+
+// TestPromptsOfAttentionRanksWait, as scripts of InferenceX have them, and run together.
+func TestPromptsOfAttentionRanksWait(t *testing.T) {
+	for _, c := range []struct{ model, source, isl, ranks, want string }{
+		{"deepseek-ai/DeepSeek-R1", "inferencex", "1024", "4", "max_num_tokens: 8192\nbatch_wait_timeout_iters: 60\n"},
+		{"deepseek-ai/DeepSeek-R1", "inferencex", "8192", "4", "max_num_tokens: 8193\nbatch_wait_timeout_iters: 60\n"},
+		{"openai/gpt-oss-120b", "inferencex", "1024", "4", "max_num_tokens: 8192\nbatch_wait_timeout_iters: 50\n"},
+		{"deepseek-ai/DeepSeek-R1", "nvidia_gap", "1024", "4", "max_num_tokens: 8192\n"},
+		{"deepseek-ai/DeepSeek-R1", "inferencex", "1024", "1", "max_num_tokens: 1028\n"},
+	} {
+		tp := map[bool]string{true: "1", false: "4"}[c.ranks == "4"]
+		f, err := measuredtest.ReadText(t, siliconTable("backend", "trtllm", "precision", "fp8", "model", c.model, "source",
+			c.source, "isl", c.isl, "tp", "4", "ep", "4", "attn_tp", tp, "attn_dp", c.ranks), "engine_args.json", otherScripts)
+		pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
+		assert.Equal(t, c.want, strings.SplitAfterN(pool, "\n", 3)[2], "%+v", c)
 	}
 }
 
