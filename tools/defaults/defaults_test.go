@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,27 @@ func argument(t *testing.T, r *release, d *reading) string {
 	s, err := configs.Read("base", []byte(base), configs.Options{Set: slices.Concat(r.Set, d.Set)})
 	require.NoError(t, err, "%s %s", r.Version, d.name())
 	return at(t, s.YAML(), "pools.0."+d.Argument)
+}
+
+// TestEveryDefaultWasRead: each argument that an engine has of its own has a row of each release. The others are
+// decodesim's, or rules that vLLM has no argument for.
+func TestEveryDefaultWasRead(t *testing.T) {
+	foreign := regexp.MustCompile(
+		`^(aging_s|prediction_cv|host_link_bps|lora_load_bps|attention|version|preemption_victim)$`)
+	for _, r := range releasesRead(t) {
+		_, text, ok := catalog.Lookup("engines", r.Engine)
+		require.True(t, ok)
+		var root yaml.Node
+		require.NoError(t, yaml.Unmarshal(text, &root))
+		for _, pair := range strict.Pairs(strict.Child(root.Content[0], "arguments")) {
+			key := pair[0].Value
+			read := slices.ContainsFunc(r.Defaults, func(d reading) bool {
+				return d.Argument == key || d.Entry == "arguments."+key
+			})
+			without := r.Version == "0.22.1" && key == "watermark" // which it does not have
+			require.Equal(t, !foreign.MatchString(key) && !without, read, "%s %s: %s", r.Project, r.Version, key)
+		}
+	}
 }
 
 // entry returns a value of an engine's file.
