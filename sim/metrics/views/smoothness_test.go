@@ -39,6 +39,21 @@ func TestAChattyStartAndAPauseIsNoticed(t *testing.T) {
 	assert.Equal(t, int64(2), s.Requests)
 }
 
+// TestAReaderWaitsForADelayedToken: at five tokens/s a reader is behind tokens that come every 100 ms, and waits for
+// one that comes after a second. Three of four requests have no such token.
+func TestAReaderWaitsForADelayedToken(t *testing.T) {
+	even, delayed := record(100, 200, 300, 400), record(100, 200, 1200)
+	failed := delayed
+	failed.Outcome = sim.Failed
+	s := views.SmoothnessOf([]views.Record{even, even, delayed, even, failed},
+		views.Pace{StallS: 2, ReaderTokensPerS: 5})
+	assert.InDelta(t, .25, s.WaitingShare, 0)
+	assert.InDelta(t, 1.2-.1-2*.2, s.Wait.Max(), 1e-9)
+	assert.Equal(t, int64(4), s.Requests, "that are complete")
+	assert.Equal(t, int64(3*4+3), s.Tokens)
+	assert.InDelta(t, 1, s.ITLP99Share, 0, "there is no limit")
+}
+
 func TestTokensOfAChunkAreNoTimeApart(t *testing.T) {
 	r := views.Example()
 	s := views.SmoothnessOf([]views.Record{r}, views.Pace{StallS: 1, ReaderTokensPerS: 5})
