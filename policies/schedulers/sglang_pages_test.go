@@ -51,11 +51,11 @@ func TestARetractionSaysWhatToExpect(t *testing.T) {
 		pool.Scheduler, pool.Model = p, new(steps)
 		pool.KVBlocks, pool.MaxModelLen = 6, 24
 		change(pool)
-		var ratio, decay int64 = 0, -1
+		ratio, decay := int64(-1), int64(0)
 		c, _ := testcluster.New(func(c *sim.Config) {
-
+			c.MaxRun = 1
 			c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
-				if in := c.Pool(0).Instance(0); in.PolicyState[0] > 0 && decay < 0 {
+				if in := c.Pool(0).Instance(0); in.PolicyState[0] > 0 && ratio < 0 {
 					ratio, decay = in.PolicyState[0]-1, in.DecodeSteps()-in.PolicyState[1]
 				}
 				return now.Add(sim.Second)
