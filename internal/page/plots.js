@@ -50,10 +50,23 @@
         if (low !== full[0] || high !== full[1]) return [low, high];
       }
       for (const at of limits) { low = Math.min(low, at); high = Math.max(high, at); }
-      if (log) return [axis.min || round(low / 1.05, Math.floor), axis.max || round(high * 1.05, Math.ceil)];
+      if (log) return [round(axis.min || low / 1.05, Math.floor), axis.max || round(high * 1.05, Math.ceil)];
       if (fromZero) [low, high] = uPlot.rangeNum(Math.min(0, low), high, 0.08, true);
       if (low === high) high = low + 1;
       return [axis.min ?? low, axis.max ?? high];
+    };
+  }
+
+  // The ticks of a log axis that have labels: as many of the first digits as leave room between two. The library
+  // reckons with axes that grow upwards, and would label powers of ten alone on one that grows to the right.
+  function roomy(space) {
+    return (u, splits, axis) => {
+      const scale = u.axes[axis].scale;
+      for (const digits of ["123456789", "12357", "125", "13", "1"]) {
+        const labelled = splits.map((x) => x != null && digits.includes(x.toExponential()[0]) ? x : null);
+        const at = labelled.filter((x) => x != null).map((x) => u.valToPos(x, scale));
+        if (digits === "1" || at.every((x, i) => i === 0 || Math.abs(x - at[i - 1]) >= space)) return labelled;
+      }
     };
   }
 
@@ -173,13 +186,13 @@
     const cursor = { dataIdx: nearest(step), points: { size: 7 }, focus: { prox: plot.curves.length > 2 ? 24 : -1 } };
     if (plot.sync) cursor.sync = { key: plot.sync, scales: ["x", null] };
     return new uPlot({
-      width: mount.clientWidth, height: plot.low ? 150 : 260, padding: [8, plot.x.kind === "clock" ? 30 : 12, 0, 0], focus: { alpha: 0.35 }, cursor, series,
+      width: mount.clientWidth, height: plot.low ? 150 : 260, padding: [8, plot.x.kind === "clock" || logX ? 30 : 12, 0, 0], focus: { alpha: 0.35 }, cursor, series,
       legend: { markers: { width: 0, fill: (u, i) => colour("c" + ((i - 1) % 8 + 1)) } },
       scales: {
         x: { time: false, distr: logX ? 3 : 1, range: range(plot.x, limitsOn("x"), logX, false) },
         y: { distr: logY ? 3 : 1, range: range(plot.y, limitsOn("y"), logY, true) },
       },
-      axes: [axis(plot.x, { space: 62, incrs: plot.x.kind === "clock" ? clockSteps : undefined, label: plot.low ? undefined : plot.x.name, labelSize: 20, size: 26 }),
+      axes: [axis(plot.x, { space: 62, filter: logX ? roomy(62) : undefined, incrs: plot.x.kind === "clock" ? clockSteps : undefined, label: plot.low ? undefined : plot.x.name, labelSize: 20, size: 26 }),
         axis(plot.y, { space: 32, size: (u, values) => 16 + 6.6 * Math.max(3, ...(values || []).map((v) => v ? v.length : 0)) })],
       hooks: { drawClear: [drawBands(plot, colour("band"))], draw: [drawLimits(plot, colour("bad"), marks)] },
     }, data, mount);

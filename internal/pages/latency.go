@@ -76,6 +76,9 @@ func Distribution(d plot.Distribution) page.Plot {
 	for _, c := range d.Curves {
 		p.Curves = append(p.Curves, cumulative(c, min(pointsMax, pointsTotal/len(d.Curves))))
 	}
+	if least := leastOf(d.Curves); least > 0 {
+		p.X.Min = page.At(least)
+	}
 	if d.SLOS > 0 {
 		label := "SLO " + text.Limit(d.SLOS)
 		if d.SLOOf != "" {
@@ -87,6 +90,24 @@ func Distribution(d plot.Distribution) page.Plot {
 		p.Limits = append(p.Limits, page.Limit{On: "x", At: r.LimitS, Label: r.Name})
 	}
 	return p
+}
+
+// gapRatioMin is how many times as long the first gap of one curve is as one of another that is next to nothing.
+const gapRatioMin = 1000
+
+// leastOf returns where an axis begins that leaves out gaps of next to nothing, between the tokens of one step, which
+// another curve has beside real ones; 0: no curve has them. Such a curve enters from the side at their share.
+func leastOf(curves []plot.Curve) float64 {
+	if len(curves) < 2 || len(curves[0].Points) == 0 {
+		return 0
+	}
+	first := curves[0].Points[0].X
+	for _, c := range curves[1:] {
+		if len(c.Points) > 0 && c.Points[0].X < first/gapRatioMin {
+			return first / 2
+		}
+	}
+	return 0
 }
 
 // cumulative thins a distribution out to about so many points, evenly in shares and, beyond the last ones, towards the

@@ -1,0 +1,25 @@
+package pages
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/decodesim/decodesim/internal/plot"
+)
+
+// TestTokensOfOneStepDoNotSqueezeTheOthers: the axis begins near the first gap between steps, where tokens of one step
+// are next to nothing apart, and at the least of the values otherwise.
+func TestTokensOfOneStepDoNotSqueezeTheOthers(t *testing.T) {
+	chunks := plot.Curve{Name: "chunks", Points: plotter.XYs{{X: 0.02, Y: 0.5}, {X: 0.03, Y: 1}}}
+	tokens := plot.Curve{Name: "tokens", Points: plotter.XYs{{X: 1e-12, Y: 0.6}, {X: 0.03, Y: 1}}}
+	p := Distribution(plot.Distribution{Curves: []plot.Curve{chunks, tokens}})
+	require.NotNil(t, p.X.Min)
+	assert.Equal(t, 0.01, *p.X.Min)
+	assert.EqualValues(t, []float64{1e-12, 0.03}, p.Curves[1].X, "the values are all there")
+	tokens.Points[0].X = 0.01
+	assert.Nil(t, Distribution(plot.Distribution{Curves: []plot.Curve{chunks, tokens}}).X.Min)
+	assert.Nil(t, Distribution(plot.Distribution{Curves: []plot.Curve{chunks}}).X.Min)
+}
