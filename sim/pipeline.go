@@ -16,8 +16,8 @@ import "slices"
 // part of its step.
 //
 // Where a batch finds no block, one of its own members makes room for it; vLLM also preempts requests of other batches
-// under way. vLLM 0.33 queues one batch more where it schedules asynchronously, which hides the host's time and is not
-// modelled.
+// under way. Where it schedules asynchronously, vLLM 0.33 queues one batch more, and with 0.22 all requests decode in
+// each batch (vllm/v1/core/sched/async_scheduler.py): neither is modelled.
 type pipeline struct {
 	lanes []*Instance // the microbatches
 	upTo  []int64     // by stage: the layers up to its end

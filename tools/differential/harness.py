@@ -243,12 +243,16 @@ def main():
     p.add_argument("--drift", action="store_true", help="print what differs, and do not fail")
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
     a = p.parse_args()
+    kinds = a.only.split(",") if a.only else KINDS
+    unknown = [k for k in kinds if k not in KINDS + UNEQUAL]
+    if unknown:
+        sys.exit(f"no scenario {', '.join(unknown)}; there are " + ", ".join(KINDS + UNEQUAL))
     vllm_side.load(os.path.realpath(a.vllm))
     release = ".".join(vllm_side.version.split(".")[:2])
     failed, total = [], Tally()
     workers = multiprocessing.get_context("fork").Pool(os.cpu_count())
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
-    for kind in a.only.split(",") if a.only else KINDS:
+    for kind in kinds:
         for asyn in (False, True):
             if kind == "pd-priority" and release == "0.22" or asyn and a.sync or not asyn and a.asynchronous or asyn != (kind == "stages-queue") and kind.startswith("stages"):
                 continue
