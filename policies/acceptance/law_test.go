@@ -97,6 +97,14 @@ func TestLimitsOfLawsBelongToThem(t *testing.T) {
 	}
 	_, err := acceptance.New(acceptance.Law{Process: "per-position"}, 0, 1)
 	require.NoError(t, err, "without drafts there is nothing to accept")
+	one := acceptance.Law{Process: "per-position", Rates: []float64{.5}, CV: .5}
+	assert.InDelta(t, 1.5, newProcess(t, one, 1).Length(1), 1e-9)
+	one = acceptance.Law{Process: "curve", Lengths: []float64{1.5}, CV: .5}
+	assert.InDelta(t, 1.5, newProcess(t, one, 1).Length(1), 1e-9)
+	for _, process := range []string{"per-position", "curve"} {
+		_, err := acceptance.New(acceptance.Law{Process: process, CV: .5}, 0, 1)
+		require.ErrorContains(t, err, "below 0: rates from 0 to 1 with a mean of 0 vary no more")
+	}
 	certain := newProcess(t, acceptance.Law{Process: "curve", Lengths: []float64{2, 3, 4}}, 3)
 	assert.EqualValues(t, 4, yields(certain, 3, 50, 50))
 }

@@ -87,6 +87,21 @@ func TestSheddingAdmitsTheUrgent(t *testing.T) {
 	}
 }
 
+// TestSheddingCountsInstances: three requests wait for each of them.
+func TestSheddingCountsInstances(t *testing.T) {
+	for size := range 3 {
+		requests := testcluster.Together(40, 0)
+		for i := range requests {
+			requests[i].Priority = 1
+		}
+		c, e := testcluster.New(func(c *sim.Config) {
+			c.Admission = testcluster.Must(fleet.NewAdmission(fleet.AdmissionArguments{Entries: []int{0}, ShedLimit: 3}))
+		}, requests, testcluster.NewPool(1+size, routers.LeastLoaded{}))
+		c.Run()
+		assert.Equal(t, 3*(1+size), e.Count(sim.Completed))
+	}
+}
+
 // TestRulesAreAskedInOrder: a request that a queue rejects costs the bucket nothing, and without rules there is
 // nothing to ask.
 func TestRulesAreAskedInOrder(t *testing.T) {

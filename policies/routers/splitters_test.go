@@ -99,6 +99,8 @@ func TestTheLessLoadedRoute(t *testing.T) {
 	c.Run()
 	assert.Equal(t, [2][]int32{{0, 4}, {1, 2, 3, 5, 6, 7, 8, 9}}, routed)
 	assert.Equal(t, 10, e.Count(sim.Completed))
+	assert.Equal(t, 1, routers.LeastLoadedRoute{0, 1}.Split(0, nil, c))
+	assert.Equal(t, 0, routers.LeastLoadedRoute{1, 0}.Split(0, nil, c))
 	c.Drain(c.Pool(1).Instance(0))
 	c.Drain(c.Pool(1).Instance(0))
 	c.Drain(c.Pool(1).Instance(0))
@@ -108,3 +110,32 @@ func TestTheLessLoadedRoute(t *testing.T) {
 type splitting func(now sim.Time, r *sim.Request, c *sim.Cluster) int
 
 func (s splitting) Split(now sim.Time, r *sim.Request, c *sim.Cluster) int { return s(now, r, c) }
+
+// TestAPoolOfOneInstanceIsARoute, whichever route is asked about first.
+func TestAPoolOfOneInstanceIsARoute(t *testing.T) {
+	busy := func(p *sim.PoolSpec) *sim.PoolSpec { p.Name = "busy"; return p }
+	c, _ := testcluster.New(func(c *sim.Config) {
+		c.Routes, c.Until = []sim.Route{{{Pool: 1}}}, testcluster.At(3)
+	}, testcluster.Together(4, 0), testcluster.NewPool(1, routers.LeastLoaded{}),
+		busy(testcluster.NewPool(2, routers.LeastLoaded{})))
+	c.Run()
+	assert.Equal(t, 0, routers.LeastLoadedRoute{0, 1}.Split(0, nil, c), "it has no request")
+	assert.Equal(t, 1, routers.LeastLoadedRoute{1, 0}.Split(0, nil, c))
+}
+
+// TestARequestThatWasSentCountsOnce where loads are stale: with two requests in one of two instances, the other gets
+// three more before both have as many and it is the first of equals.
+func TestARequestThatWasSentCountsOnce(t *testing.T) {
+	router := testcluster.Watch(routers.NewLeastLoaded(100 * sim.Second))
+	requests := append(testcluster.Together(4, 0), testcluster.Together(1, testcluster.At(50))...)
+	requests[0].Output, requests[2].Output = 1, 1
+	requests = append(requests, testcluster.Together(5, testcluster.At(200))...)
+	requests[1].Output, requests[3].Output, requests[4].Output = 300, 300, 1
+	c, _ := testcluster.New(nil, requests, testcluster.NewPool(2, router))
+	c.Run()
+	var to []int32
+	for i := range int32(5) {
+		to = append(to, router.To[5+i])
+	}
+	assert.Equal(t, []int32{0, 0, 0, 1, 0}, to)
+}
