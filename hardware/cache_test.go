@@ -221,3 +221,24 @@ func TestABlockThatJustFitsIsEnough(t *testing.T) {
 	require.ErrorAs(t, err, &small)
 	assert.InDelta(t, 1, small.MissBytes, 0)
 }
+
+// TestWhatWouldHoldAModelIsSaid: where neither more GPUs nor shorter steps do, a larger GPU; and of chips with SRAM
+// alone, where the model was to be spread over as many as it takes, nothing but fewer bits.
+func TestWhatWouldHoldAModelIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		gpu, hint string
+		tensor    int
+	}{
+		{"h100-sxm", "lower weights precision, a GPU of at least", 1},
+		{"h100-sxm", "lower weights precision, a GPU of at least", 32},
+		{"groq-lpu", "no stages of layers, each over up to", 1},
+		{"groq-lpu", "lower weights precision, a GPU of at least", 32},
+	} {
+		d := deployment(t, "llama-3.1-8b", c.gpu, c.tensor)
+		d.GPU.MemoryBytes.Value = 1e7
+		_, err := d.Memory(0.9, 1, 1, 16)
+		var small *hardware.MemoryError
+		require.ErrorAs(t, err, &small)
+		assert.Contains(t, small.Hint, c.hint, "%d of %s", c.tensor, c.gpu)
+	}
+}
