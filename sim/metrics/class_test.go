@@ -48,6 +48,33 @@ func TestOneClassTakesAllTokens(t *testing.T) {
 	assert.EqualValues(t, 21, f.ITL.N())
 }
 
+// TestClassesHaveTheChunksOfTheirRequests: nine tokens after the first come in chunks of four, whose gaps are those of
+// the class and of the run, in the windows of either.
+func TestClassesHaveTheChunksOfTheirRequests(t *testing.T) {
+	f := &Full{}
+	f.Stream, f.Windows = NewChunks(4), NewWindows(WindowArguments{Width: 10})
+	f.SeparateClasses([]Class{{Name: "chat"}, {Name: "batch"}})
+	f.WindowClasses([]WindowArguments{{Width: 10}, {Width: 10}})
+	for i := range int32(3) {
+		r := sim.Request{ID: i, Class: uint8(i / 2), Output: 10, Traced: true}
+		r.Record = sim.Record{First: 7, Last: 7 + 9*5, Emitted: 10}
+		f.First(&r)
+		f.Tokens(&r, 1, 7, &sim.Segment{First: 5, Steps: 9}, 9)
+		f.Done(&r, r.Last, sim.Completed)
+	}
+	want := func(requests int64) *Hist {
+		h := new(Hist)
+		h.Add(4*5, uint64(2*requests))
+		h.Add(5, uint64(requests))
+		return h
+	}
+	assert.Equal(t, want(3).Counts(), f.Stream.Gaps().Counts())
+	for i, n := range []int64{2, 1} {
+		assert.Equal(t, want(n).Counts(), f.classes[i].Stream.Gaps().Counts())
+		assert.Same(t, f.classes[i].Windows, f.classes[i].Stream.Windows)
+	}
+}
+
 // TestClassesByWindowSumToTheRun: in every window the requests of all classes are those of the run, what counts as good
 // is judged by the limits of the class, and the classes have the windows of the run, whatever was recorded by shards.
 func TestClassesByWindowSumToTheRun(t *testing.T) {

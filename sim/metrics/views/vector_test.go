@@ -144,4 +144,7 @@ func TestServersBucketsAreCoarse(t *testing.T) {
 	assert.InDelta(t, .0375, itl.Percentile(.5), 1e-12, "half way from 25 to 50 ms")
 	assert.InDelta(t, .04975, itl.Percentile(.99), 1e-12)
 	assert.InDelta(t, .25, v.Row(views.E2E).Percentile(.8333333333333333), .03, "in the first bucket, from 0 to 300 ms")
+	last := views.Of(tool, run(record(0, 500_000))).Keyed("vllm:inter_token_latency_seconds")
+	assert.InDelta(t, 500, last.Mean(), 1e-9)
+	assert.InDelta(t, 80, last.Percentile(.5), 0, "nothing is known of what is longer than the last bucket")
 }
