@@ -222,8 +222,8 @@ func TestABlockThatJustFitsIsEnough(t *testing.T) {
 	assert.InDelta(t, 1, small.MissBytes, 0)
 }
 
-// TestWhatWouldHoldAModelIsSaid: where neither more GPUs nor shorter steps do, a larger GPU; and of chips with SRAM
-// alone, where the model was to be spread over as many as it takes, nothing but fewer bits.
+// TestWhatWouldHoldAModelIsSaid: a larger GPU, where neither more nor shorter steps do; and where a model was to
+// be spread over chips with SRAM alone, nothing but fewer bits.
 func TestWhatWouldHoldAModelIsSaid(t *testing.T) {
 	for _, c := range []struct {
 		gpu, hint string

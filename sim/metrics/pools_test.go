@@ -120,3 +120,44 @@ func TestAPoolSaysWhatItsStepsDid(t *testing.T) {
 	assert.Less(t, ranks.EmptyShare, 1.0)
 	assert.GreaterOrEqual(t, ranks.BatchMax, s.Pools[0].BatchMean/2)
 }
+
+// longer prices a step at 10 ms, and at 20 ms more with prompts.
+type longer struct{ even }
+
+func (m longer) Price(ranks []sim.Shape, g *sim.Segment) {
+	m.even.Price(ranks, g)
+	if ranks[0].Prefills > 0 {
+		g.First += 20 * sim.Millisecond
+		g.Part[sim.Weights].A, g.Steps = g.First, 1
+	}
+}
+
+// TestARentIsDividedByWhatStepsTook: 30 ms of each step that has prompts alone, and 20 ms of one with decodes too, are
+// for prompts; the other 10 ms of that, and of each of the others, are for outputs.
+func TestARentIsDividedByWhatStepsTook(t *testing.T) {
+	f := &metrics.Full{}
+	c, err := sim.New(sim.Config{Source: new(beat), Sink: f, Pools: []*sim.PoolSpec{{
+		Name: "serve", Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: longer{},
+		Router: new(routers.RoundRobin), Scheduler: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
+	}}})
+	require.NoError(t, err)
+	f.Watch(c)
+	c.Run()
+	p := c.PoolTotals(0).Phases
+	mixed, only := float64(p.MixedSteps), float64(p.PrefillSteps-p.MixedSteps)
+	require.Positive(t, mixed)
+	require.Positive(t, only)
+	decodes := float64(c.PoolTotals(0).Steps) - mixed - only
+	describe := metrics.Description{Pools: []metrics.PoolDescription{{GPUs: 2}}}
+	for _, usd := range []float64{0.5, 7} {
+		split := metrics.SplitOf(c, &describe, usd)
+		require.NotNil(t, split)
+		assert.InEpsilon(t, (20*mixed+30*only)/(30*mixed+30*only+10*decodes), split.InputShare, 1e-9)
+		rent := usd / 3600 * c.Now().Seconds()
+		assert.InEpsilon(t, rent*split.InputShare, split.USDPerMillionInputTokens*20*10/1e6, 1e-9)
+		assert.InEpsilon(t, rent*(1-split.InputShare), split.USDPerMillionOutputTokens*20*100/1e6, 1e-9)
+	}
+	assert.Nil(t, metrics.SplitOf(c, &describe, 0))
+	describe.USDPerHour, describe.Pools[0].USDPerHour = 0.5, 0.5
+	assert.InEpsilon(t, 0.5, f.Summary(describe).Cost.USDPerHour, 1e-9, "less than a dollar")
+}
