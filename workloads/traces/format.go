@@ -43,7 +43,7 @@ const (
 //
 //	decodesim   the project's own, with seconds or milliseconds, and the requests.csv of a run
 //	azure       Azure LLM inference traces 2023 and 2024, and 2025 multimodal (AzurePublicDataset)
-//	mooncake    FAST'25 release; timestamps are milliseconds
+//	mooncake    FAST'25 release, and with the session_id that AIPerf adds; timestamps are milliseconds
 //	burstgpt    with or without Session ID and Elapsed time; failed requests have 0 response tokens (Timestamp without
 //	            its unit is unverified)
 //	vidur       vidur and splitwise-sim (column names unverified)
@@ -56,7 +56,8 @@ func formats() []format {
 		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
 		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
 		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
-		{"mooncake", [numRoles]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
+		{"mooncake", [numRoles]string{timeRole: "timestamp", promptRole: "input_length", outputRole: "output_length",
+			sessionRole: "session_id"}, milliseconds, false},
 		{"burstgpt", [numRoles]string{timeRole: "Timestamp", promptRole: "Request tokens", outputRole: "Response tokens",
 			sessionRole: "Session ID"}, seconds, true},
 		{"burstgpt", [numRoles]string{timeRole: "Timestamp(s)", promptRole: "Request tokens", outputRole: "Response tokens",

@@ -140,7 +140,7 @@ func (t *rows) splitJSON(line []byte, f *fields) error {
 		return t.lines.fail("%s is there twice; accepted: once", t.layout.format.column[twice])
 	}
 	for role, column := range t.layout.format.column {
-		if f[role] == nil && column != "" {
+		if f[role] == nil && column != "" && role != sessionRole { // a request may stand alone
 			return t.lines.fail("%s is missing; accepted: the keys %s in every line", column,
 				strings.Join(slices.DeleteFunc(slices.Clone(t.layout.format.column[:]),
 					func(name string) bool { return name == "" }), ","))

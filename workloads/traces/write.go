@@ -27,7 +27,7 @@ type Writer struct {
 type Columns struct {
 	Limits   bool          // limits on the output, or clients that cancel; only decodesim has columns for them
 	Contents *sim.Contents // what prompts share; nil: nothing
-	Sessions bool          // some are turns of sessions or tasks; only decodesim has a column for their ids
+	Sessions bool          // some are turns of sessions or tasks; only decodesim and mooncake have a column for their ids
 	Adapters bool          // some have LoRA adapters; only decodesim has a column for their numbers
 }
 
@@ -79,8 +79,8 @@ func NewWriter(out io.Writer, format string, c Columns) (*Writer, error) {
 	if w.limits {
 		header += ",max_output_tokens,cancelled_after_s"
 	}
-	w.sessions = c.Sessions && format == "decodesim"
-	if w.sessions {
+	w.sessions = c.Sessions && (format == "decodesim" || format == "mooncake")
+	if w.sessions && format == "decodesim" {
 		header += ",session_id"
 	}
 	w.adapters = c.Adapters && format == "decodesim"
@@ -110,8 +110,8 @@ func Lost(format string, c Columns) (notes []string) {
 			"them, not %s", format))
 	}
 	if c.Sessions && format != "decodesim" && format != "mooncake" {
-		notes = append(notes, fmt.Sprintf("which requests are turns of one session is left out: only decodesim has ids of "+
-			"sessions, not %s", format))
+		notes = append(notes, fmt.Sprintf("which requests are turns of one session is left out: only decodesim and mooncake "+
+			"have ids of sessions, not %s", format))
 	}
 	if c.Adapters && format != "decodesim" {
 		notes = append(notes, fmt.Sprintf("which LoRA adapter a request has is left out: only decodesim has numbers of "+
@@ -203,7 +203,16 @@ func (w *Writer) mooncake(r *sim.Request) {
 		}
 		w.line = strconv.AppendInt(w.line, id, 10)
 	}
-	w.line = append(w.line, "]}"...)
+	w.line = append(w.line, ']')
+	if w.sessions {
+		w.line = append(w.line, `, "session_id": `...)
+		if r.Session > 0 {
+			w.line = strconv.AppendInt(w.line, int64(r.Session), 10)
+		} else {
+			w.line = append(w.line, "null"...)
+		}
+	}
+	w.line = append(w.line, '}')
 }
 
 // seconds appends a span without trailing zeros, exact to the picosecond.

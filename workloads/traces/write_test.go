@@ -75,6 +75,31 @@ func ids(line string) []string {
 	return strings.Split(strings.TrimSuffix(list, "]}"), ", ")
 }
 
+// TestMooncakeHasSessions: as AIPerf adds them, with numbers or names, and they are read as they were written.
+func TestMooncakeHasSessions(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "mooncake", Columns{Sessions: true})
+	require.NoError(t, err)
+	for _, session := range []int32{2, 0, 2} {
+		require.NoError(t, w.Write(&sim.Request{Prompt: 31, Output: 142, Session: session}))
+	}
+	require.NoError(t, w.Close())
+	require.Equal(t, 2, strings.Count(out.String(), `], "session_id": 2}`), out.String())
+	named := strings.ReplaceAll(out.String(), `"session_id": 2`, `"session_id": "conversation-a"`)
+	for _, text := range []string{out.String(), named, strings.Replace(named, `, "session_id": null`, "", 1)} {
+		trace, err := New("t", strings.NewReader(text), Options{})
+		require.NoError(t, err)
+		var sessions []int32
+		for r := (sim.Request{}); trace.Next(&r); {
+			sessions = append(sessions, r.Session)
+		}
+		require.NoError(t, trace.Err())
+		require.Equal(t, sessions[0], sessions[2])
+		require.NotEqual(t, sessions[0], sessions[1])
+		require.NotZero(t, sessions[0])
+	}
+}
+
 // TestLengthsAreWrittenAlone: they are read as recorded lengths, and as no trace.
 func TestLengthsAreWrittenAlone(t *testing.T) {
 	var out bytes.Buffer
