@@ -24,8 +24,10 @@ LOGS     := H_steps.csv H_comm.csv H_moe.csv H_mla.csv H_serving.csv
 FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED:%=--data $(TRUTH)/%) $(UNFITTED:%=--unfitted $(TRUTH)/%) \
 	$(FIGURES:%=--published $(TRUTH)/%) $(LOGS:%=--logs $(TRUTH)/%) --report docs/accuracy.md --expected internal/expected/errors.json
 
-# Fewer collections make compiling and testing a fifth faster; without cgo no C compiler is needed.
-build wasm test test-pages published lint: export GOGC = 400
+# Fewer collections make compiling and testing a fifth faster, and tests, whose heaps are small, a twentieth more; without
+# cgo no C compiler is needed.
+build wasm test-pages published lint: export GOGC = 400
+test: export GOGC = 800
 export CGO_ENABLED = 0
 
 .PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy trial truth defaults lint live soak-live notebooks clean
