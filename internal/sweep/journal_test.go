@@ -2,8 +2,11 @@ package sweep
 
 import (
 	"bufio"
+	"encoding/json"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,4 +78,47 @@ type endless struct{}
 func (endless) Read(b []byte) (int, error) {
 	clear(b)
 	return len(b), nil
+}
+
+// FuzzJournal takes any bytes for what an interrupted sweep has left, and for a shard: they are gone on with or
+// refused, and what is no journal stays as it is.
+func FuzzJournal(f *testing.F) {
+	is := opening{schemaJournal, "print", Shard{}}
+	first, err := json.Marshal(is)
+	require.NoError(f, err)
+	row, err := json.Marshal(Row{Run: 1})
+	require.NoError(f, err)
+	for _, text := range []string{"", "{", string(first), string(first) + "\n", string(first) + "\n" + string(row) + "\n",
+		string(first) + "\n" + string(row)[:5], string(first) + "\n{}\n", "mine\n"} {
+		f.Add([]byte(text))
+	}
+	dir := f.TempDir()
+	path := filepath.Join(dir, journalName)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		j, err := openJournal(dir, is, 4)
+		if err == nil {
+			for place := range 4 {
+				if _, err := j.row(place); j.has(place) != (err == nil) {
+					t.Fatalf("run %d: %v", place, err)
+				}
+			}
+			require.NoError(t, j.add(3, Row{Run: 3}))
+			j.close()
+			j, err = openJournal(dir, is, 4)
+			require.NoError(t, err)
+			require.True(t, j.has(3))
+			j.close()
+		} else if errors.Is(err, errOther) {
+			stays, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, text, stays)
+		}
+		for _, name := range []string{shardName, rowsName} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+		}
+		if p, err := openPart(dir); err == nil {
+			_ = p.file.Close()
+		}
+	})
 }

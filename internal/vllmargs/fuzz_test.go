@@ -1,14 +1,14 @@
 package vllmargs
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/decodesim/decodesim/configs"
 )
 
-// FuzzImport reads any text as a command line: what it becomes is a scenario, or says in its own words why not.
+// FuzzImport reads any text as a command line, and any as the file of settings that it names: what they become is a
+// scenario, or says in its own words why not.
 func FuzzImport(f *testing.F) {
 	for _, text := range []string{
 		"vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 4 --max-num-seqs 256 --kv-cache-dtype fp8",
@@ -23,12 +23,15 @@ func FuzzImport(f *testing.F) {
 			"--max_batch_size 64 --extra_llm_api_options a.yml --tp_size $TP",
 		"sglang serve --model-path deepseek-ai/DeepSeek-R1-0528 --tp 8 --dp 8 --enable-dp-attention --cuda-graph-bs 1 2 4",
 	} {
-		f.Add(text, "h100-sxm", "", "TP=2")
-		f.Add(text, "b200-sxm", "vllm-v1", "X=5")
+		f.Add(text, "h100-sxm", "", "TP=2", "")
+		f.Add(text, "b200-sxm", "vllm-v1", "X=5", "max-num-seqs: 16\n")
 	}
-	f.Fuzz(func(t *testing.T, text, gpu, engine, variable string) {
+	f.Add("services:\n  a: &a\n    image: vllm/vllm-openai\n    command: --model llama-3.1-8b\n  b:\n    <<: *a\n",
+		"h100-sxm", "", "X=1", "")
+	f.Add("vllm serve llama-3.1-8b --config s.yaml", "h100-sxm", "", "X=1", "a: {b: [1, 2], c: 3}\nmax-num-seqs: 4\n")
+	f.Fuzz(func(t *testing.T, text, gpu, engine, variable, settings string) {
 		i, err := Read(text, Options{GPU: gpu, Engine: engine, Vars: []string{variable},
-			ReadFile: func(string) ([]byte, error) { return nil, errors.New("none") }})
+			ReadFile: func(string) ([]byte, error) { return []byte(settings), nil }})
 		if err != nil || strings.Contains(string(i.Text), "file:") {
 			return
 		}

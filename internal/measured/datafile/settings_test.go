@@ -57,3 +57,28 @@ func TestAliasesDoNotFillMemory(t *testing.T) {
 	_, err := ReadSettings("config.yaml", []byte(text))
 	require.ErrorContains(t, err, "it has more than 262144 values")
 }
+
+// FuzzSettings reads any bytes as a tool's settings, and what is read by the names of inference-perf's.
+func FuzzSettings(f *testing.F) {
+	for _, text := range []string{
+		"load:\n  type: constant\n  stages:\n  - {rate: 2, duration: 60}\nserver: {model_name: m}\ndata: {output_len: 128}\n",
+		"a: &a {b: 1}\nc: {<<: *a, d: 2}\ne: *a\n", "a: &a [*a]\n", "? [1, 2]\n: 3\n", "- 1\n", "a: !!binary aGk=\n",
+		"a: 2026-11-27\nb: .nan\nc: 0x1f\n", "",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		o, err := ReadSettings("config.yaml", text)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "config.yaml:") {
+				t.Fatalf("an error that does not say its file: %v", err)
+			}
+			return
+		}
+		_ = o.Sub("server").Text("model_name")
+		_, _ = o.Sub("data").Search("output_len")
+		for _, stage := range o.Sub("load").Elements("stages") {
+			_ = stage.Required("rate", "a number")
+		}
+	})
+}
