@@ -9,7 +9,10 @@
 //	layers*.go     --set over environment over file over defaults
 //	engine_switch.go
 //	               the same scenario under another engine
-//	defaults.go    what it leaves out
+//	defaults.go defaults_engine.go assumed.go
+//	               what it leaves out, what an engine takes then, and what of the whole nobody gave
+//	names.go       names as people write them, in place of which those of the catalogs come
+//	references.go  sections in whose place a name or a path may stand
 //	bounds.go      ranges and lists of names, which stand in the tags of the fields they are about
 //	validate*.go   what it must not say beside that
 //	roles.go       pools that share the work on a request, and the links between them

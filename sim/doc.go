@@ -17,6 +17,7 @@
 //	preempt.go     and take out of it: recompute, retract, swap
 //	in_turn.go     a step whose blocks do not suffice: requests take them one after the other
 //	batch.go       the requests that run
+//	batch_queue.go and that have ended, where the engine composed a step before it learned of that
 //	commit.go      the end of a step: tokens, and what steps were for
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next

@@ -2,12 +2,14 @@
 //
 //	main.go      the commands, errors and exit statuses; start_*.go whether there is a standard output
 //	run.go compare.go explain.go size.go sweep.go sensitivity.go validate.go calibrate.go import.go export.go list.go
-//	show.go model.go workload.go version.go
+//	show.go model.go workload.go workload_preset.go version.go
 //	             a command each: its flags, what it refuses and what it calls
 //	serve.go     the command that answers real clients
 //	explore.go   the command that serves a page with controls
 //	worker.go    the command that makes runs for others; queue.go how they have it do so
+//	             size_queue.go and sweep_queue.go what of that is a search's and a sweep's
 //	print.go     results go to stdout, and the names of files with them
+//	stdin.go     a scenario comes from stdin; explain_values.go: flags of explain with several values
 //	progress.go  the line of a terminal that says how far a command is
 package main
 

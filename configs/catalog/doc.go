@@ -10,6 +10,8 @@
 //	spelling.go                  names as people write them
 //	arguments.go                 the arguments of engines
 //	engines.go engines_read.go   engines/, with what each engine calls its arguments
+//	limits.go static_reserve.go  what engines take on some GPUs, and the memory that SGLang leaves free
+//	graphs.go rules.go           the CUDA graphs that an engine captures, and by what a release schedules
 //	efficiencies.go kin.go       engines/efficiencies/
 //	acceptance.go                acceptance/
 //	presets.go                   workloads/, which a scenario can begin from

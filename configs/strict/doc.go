@@ -7,4 +7,6 @@
 //	scalar.go   text, truth values and numbers
 //	node.go     the tree of a file, for edits before it is decoded
 //	suggest.go  the nearest name
+//	synonyms.go words of engines and load testers, and the keys that they stand for
+//	release.go  numbers of releases, which no reader may take for decimals
 package strict

@@ -10,6 +10,7 @@
 //	slopes.go     its derivatives; blocks.go solves for a step
 //	freeze.go     runs to fit to, and the rounds of simulating and fitting
 //	holdout.go    errors on what was left out
+//	crossed.go    those where all that shares any of several keys is left out, such as a GPU and a model
 //	judge.go      what the data could not tell, and what contradicts them
 //	own.go        a fit to a user's own runs; calibration.go what comes of it
 //	write.go      efficiency files; file.go one that is written whole or not at all

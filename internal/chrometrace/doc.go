@@ -4,4 +4,5 @@
 //	trace.go   the sink that watches a run through a window
 //	events.go  what it reports: steps, stalls, KV transfers, arrivals, queues
 //	write.go   events as JSON
+//	file.go    the file of --trace, whole or not there
 package chrometrace

@@ -12,4 +12,5 @@
 //	chart.go         a chart of gonum/plot in a given place on the sheet
 //	layers.go        what is drawn in a chart: lines, points, labels
 //	distribution.go  cumulative distributions; pair.go two of them under one legend
+//	rules.go         the rules of an SLO that a distribution shows
 package plot

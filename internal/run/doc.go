@@ -7,5 +7,7 @@
 //	rows.go      a row for each request; csv.go writes them
 //	live.go      a run that is advanced to the present, while requests are added to it
 //	progress.go  how far a run is
+//	shares.go    how far several are that are simulated at the same time
+//	of_peak.go   what the parts of the usual step achieve of the peaks
 //	each.go      many runs over all cores
 package run

@@ -6,6 +6,6 @@
 //	constants.go  how far a fitted constant may be off, by what the fit knows of it
 //	subject.go    the answer: of a run; size.go of a study
 //	analysis.go   every input at both ends of its range, and where the decision changes
-//	result.go     the ranking and its sentences; table.go for people, csv.go for programs, figure.go the tornado
+//	result.go     the ranking and its sentences; table.go for people and as CSV, figure.go the tornado
 //	page.go       the result as a page; files.go what --out leaves
 package sensitivity

@@ -6,6 +6,7 @@
 //	unit.go     times, counts and rates in the unit that suits them
 //	page.go     a page for a terminal, of headings, lines, named items and tables
 //	table.go    rows in aligned columns
+//	json.go     results as JSON
 //	command.go  a command line that a shell reads back
 //	caption.go the line that names a run on everything that shows it
 package text

@@ -4,6 +4,7 @@
 //	all.go        many runs, over all cores
 //	predict.go    one measured run simulated; observe.go the statistics that its benchmark tool reported
 //	priced.go     steps, collectives and kernels, priced without a simulation
+//	steps.go      the step of a run that has no other
 //	score.go      predictions beside measurements: what is compared and what is not
 //	groups.go     errors by label; errors.go how they are summed up
 //	occupancy.go  how full the simulated server is

@@ -7,6 +7,9 @@
 //	prefix.go    prefix caching: which blocks a prompt can reuse
 //	extents.go   cached blocks as extents, in order of eviction
 //	store.go     what host memory holds beyond that, and the stores below it
+//	radix.go radix_nodes.go
+//	             what SGLang keeps instead: a radix tree of whole sequences, and its nodes
+//	check.go     what tests ask of a cache that no sequence uses
 //
 // A block is never an object here. Prefix caching works on extents, runs of consecutive blocks that share their fate,
 // so that its cost grows with the number of prompts that share something, not with their length.

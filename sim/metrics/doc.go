@@ -6,10 +6,13 @@
 //	rules.go        an SLO as contracts write it, and what became of it
 //	full.go         the recorder of a whole run; ITL by output position, from traced requests
 //	class.go        the same metrics by service class
+//	tasks.go        tasks of agents
 //	account.go      what the time of a step is made of, and its bound
+//	of_peak.go      what the parts of the usual step achieve of the peaks
 //	attribution.go  what every gap between tokens is made of
 //	hist.go         the histogram behind every quantile
 //	series.go       the run in order of time, for what single values cannot say: warm-up, drift, intervals
+//	steady.go       what it tells of a steady state, for the summary
 //	load.go         offered against served, and whether the queue grows
 //	shard.go        recorders of parts of a run, and merging them
 //	timeline.go     the state of a run over time

@@ -4,4 +4,5 @@
 //	classes.go   Class: a share of the requests with a priority and lengths of its own
 //	sharing.go   Sharing: prompts that begin alike, and prompts that repeat
 //	patience.go  Patience: time-outs and cancellations
+//	reasoning.go Reasoning: tokens at the beginning of an output that its user does not see
 package requests

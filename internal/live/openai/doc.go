@@ -2,6 +2,7 @@
 // vllm/entrypoints/openai).
 //
 //	server.go   routes, and what they share: limits, the token, the fleet
+//	serve.go    the listeners, and the end of serving
 //	guard.go    who may ask, how much and how fast
 //	refused.go  what the fleet does not admit
 //	asks.go     what a request asks of the fleet
@@ -9,6 +10,7 @@
 //	chat.go     the messages of a chat as one prompt
 //	stream.go   the answer as server-sent events, or in one piece
 //	direct.go   chunks written straight to the connection, by as few goroutines as writers.go has
+//	            write_*.go: a write that does not wait, where there is one
 //	listener.go how many connections there may be
 //	wire.go     JSON of answers
 //	words.go    text of a length

@@ -9,6 +9,7 @@
 //	positions.go   closed loops over a grid of prompt lengths, medians
 //	splitwise.go   single steps: one prefill, and the decode steps of a batch
 //	stages.go      open-loop stages, several rows to one run; rates.go: their arrivals
+//	               stages_sampling.go: what sampling takes of their steps
 //	timings.go     times of every request over a trace; timings_run.go: a run of them; timings_trace.go: its trace
 //	unmeasured.go  tables that lie beside the data and hold no measurement
 package groundtruth
