@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/doc"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,6 +64,49 @@ func TestThePageOnArchitectureNamesEveryPackage(t *testing.T) {
 		return
 	}
 	assert.Equal(t, want, string(page), "go test ./internal/tidy -run Architecture -update writes it")
+}
+
+// TestAPackageListsItsFiles in the comment that opens it, and none that it does not have: what a reader begins with.
+func TestAPackageListsItsFiles(t *testing.T) {
+	own, below, comments := map[string][]string{}, map[string][]string{}, map[string]string{}
+	for _, f := range tree() {
+		for dir := path.Dir(f.name); dir != "."; dir = path.Dir(dir) {
+			below[dir] = append(below[dir], path.Base(f.name))
+		}
+		if s := f.source; s != nil && !s.test {
+			own[s.pkg] = append(own[s.pkg], path.Base(f.name))
+			comments[s.pkg] += s.file.Doc.Text()
+		}
+	}
+	for pkg, files := range own {
+		if len(files) > 2 { // of two it is plain what each is
+			assert.Empty(t, lacking(files, namesOfFiles(comments[pkg])), "%s does not list", pkg)
+		}
+		assert.Empty(t, lacking(namesOfFiles(comments[pkg]), below[pkg]), "%s lists what is not there", pkg)
+	}
+	listed := namesOfFiles("a.go b.go   two; c_*.go: by system")
+	assert.Equal(t, []string{"d.go"}, lacking([]string{"a.go", "doc.go", "c_linux.go", "d.go"}, listed))
+	assert.Equal(t, []string{"b.go", "c_*.go"}, lacking(listed, []string{"a.go", "b_other.go"}))
+}
+
+// namesOfFiles returns the names of Go files in a comment; a * stands for some of a name.
+func namesOfFiles(comment string) []string {
+	return regexp.MustCompile(`[\w*]+\.go\b`).FindAllString(comment, -1)
+}
+
+// lacking returns the names that others do not have, but for those of which every package knows what they are.
+func lacking(names, others []string) (left []string) {
+	matches := func(pattern, name string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	}
+	for _, name := range names {
+		known := name == "doc.go" || name == "main.go"
+		if !known && !slices.ContainsFunc(others, func(o string) bool { return matches(o, name) || matches(name, o) }) {
+			left = append(left, name)
+		}
+	}
+	return left
 }
 
 // TestTheWalksOfTheArchitectureLeadSomewhere: each file is there, and has the name that a reader is to look for.

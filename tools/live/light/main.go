@@ -11,6 +11,9 @@
 // which costs the server less. echo is a server of the same pattern that does nothing else: every STEP_MS, at as many
 // times as there are GROUPS of streams, it writes a chunk to each connection, the first at the second step after its
 // request. What load then says, less the times at which echo was to write, is what the machine adds.
+//
+//	load.go  the client
+//	echo.go  the server
 package main
 
 import (
