@@ -187,12 +187,14 @@ func (f *sweepFlags) run(ctx context.Context, out, errOut io.Writer, p sweep.Pla
 
 // interrupted says what remains of a sweep that did not come to its end.
 func (f *sweepFlags) interrupted(errOut io.Writer, w *sweep.Work, err error) error {
-	if errors.Is(err, context.Canceled) && w.Ended() > 0 {
+	if !errors.Is(err, context.Canceled) {
+		return failed(err)
+	}
+	if w.Ended() > 0 {
 		fmt.Fprintf(errOut, "decodesim: %s of %s are kept in %s; the same command goes on with the others\n",
 			text.Count(w.Ended()), text.Counted(w.Runs(), "run"), f.out)
-		return err
 	}
-	return failed(err)
+	return err
 }
 
 // print writes the result to out. A shard has none of its own.
