@@ -84,6 +84,16 @@ func runsDone(line *progress.Line, of int) func(done float64) {
 	return say
 }
 
+// pointsRead returns what says on a line how many points of a sweep are read; nil: there is no line.
+func pointsRead(line *progress.Line) func(done, of int) {
+	if line == nil {
+		return nil
+	}
+	return func(done, of int) {
+		line.Set(progress.Work{What: "reading", Done: float64(done), Of: float64(of), Unit: "point"})
+	}
+}
+
 // requestsDone returns what says on a line how far a run is that expects so many requests, 0 for unknown; nil: there
 // is no line.
 func requestsDone(line *progress.Line, expected float64) func(run.Progress) {

@@ -148,7 +148,7 @@ func (f *sweepFlags) run(ctx context.Context, out, errOut io.Writer, p sweep.Pla
 		}
 	}
 	line := progressOn(errOut)
-	s, notes, err := sweep.New(withReading(ctx, line), p)
+	s, notes, err := sweep.NewHeard(withReading(ctx, line), p, pointsRead(line))
 	line.Clear()
 	if err != nil {
 		return err

@@ -83,6 +83,11 @@ func (h *Head) Runs() int { return h.Points * len(h.Seeds) }
 // New reads the scenario of every point, so that no run starts if one is wrong. Whether what a scenario says can be
 // built, such as a model that fits the memory, its run says. The notes are for people.
 func New(ctx context.Context, p Plan) (s *Sweep, notes []string, err error) {
+	return NewHeard(ctx, p, nil)
+}
+
+// NewHeard is New that says how many of the points it has read; nil: nobody hears.
+func NewHeard(ctx context.Context, p Plan, read func(done, of int)) (s *Sweep, notes []string, err error) {
 	base, err := configs.Load(p.Source, configs.Options{Set: p.Set, Env: p.Env, Seed: p.Seed})
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +112,7 @@ func New(ctx context.Context, p Plan) (s *Sweep, notes []string, err error) {
 		s.Plots = append(s.Plots, plot)
 	}
 	s.describe(ctx)
-	return s, base.Notes(), s.validate()
+	return s, base.Notes(), s.validate(ctx, read)
 }
 
 // axes reads what is varied.
@@ -230,18 +235,27 @@ func (s *Sweep) describe(ctx context.Context) {
 }
 
 // validate reads the scenario of every point.
-func (s *Sweep) validate() error {
+func (s *Sweep) validate(ctx context.Context, read func(done, of int)) error {
 	var mu sync.Mutex
-	first, wrong := s.Points, error(nil)
+	first, wrong, done := s.Points, error(nil), 0
 	run.Each(s.Points, func(point int) {
-		if _, err := s.load(point, s.Seeds[0]); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			if point < first {
-				first, wrong = point, err
-			}
+		if ctx.Err() != nil {
+			return
+		}
+		_, err := s.load(point, s.Seeds[0])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && point < first {
+			first, wrong = point, err
+		}
+		done++
+		if read != nil {
+			read(done, s.Points)
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return wrong
 }
 

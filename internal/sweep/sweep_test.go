@@ -254,6 +254,26 @@ func TestASweepWhoseFilesNobodyWaitsForLeavesNothing(t *testing.T) {
 	assert.NoDirExists(t, "out")
 }
 
+// TestPointsAreReadAsLongAsSomebodyWaits, and it is said how many: those of a large sweep take a minute.
+func TestPointsAreReadAsLongAsSomebodyWaits(t *testing.T) {
+	inDir(t)
+	heard := 0
+	_, _, err := NewHeard(t.Context(), grid(), func(done, of int) {
+		heard++
+		assert.Equal(t, heard, done)
+		assert.LessOrEqual(t, done, of)
+	})
+	require.NoError(t, err)
+	assert.Positive(t, heard)
+	ctx, cancel := context.WithCancel(t.Context())
+	many := grid()
+	many.Over = []string{"max_num_seqs=1:1000:1"}
+	read := 0
+	_, _, err = NewHeard(ctx, many, func(done, _ int) { read = done; cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, read, 1000)
+}
+
 func TestAJournalBelongsToOneSweep(t *testing.T) {
 	inDir(t)
 	s, _, err := New(t.Context(), grid())
