@@ -73,6 +73,33 @@ func TestACancellationFreesWhatTheNextStepHas(t *testing.T) {
 	wantCovered(t, drawn, cover, map[string]int{"blocks of the next step for nothing": 5})
 }
 
+// TestAStepMayNotAdmitWhatItWasToAdmit: a request has the blocks of the next step, for what others leave of the 14
+// tokens of a step. A client cancels one of the others. So the step would compute more of its prompt than there are
+// blocks for, because those of the cancelled request are free only later: it is not admitted, and gives them back.
+func TestAStepMayNotAdmitWhatItWasToAdmit(t *testing.T) {
+	ms := func(n sim.Duration) sim.Time { return sim.Time(n * sim.Millisecond) }
+	for _, cancelled := range []int32{2, 3} {
+		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: sim.Second, Layers: 1}},
+			sim.Request{Prompt: 2, Output: 23}, sim.Request{Prompt: 10, Output: 15, Arrival: ms(20)},
+			sim.Request{Prompt: 2, Output: 13, Arrival: ms(40)}, sim.Request{Prompt: 14, Output: 21},
+			sim.Request{Prompt: 14, Output: 13}, sim.Request{Prompt: 5, Output: 4, Arrival: ms(50)})
+		sc.tree = new(sim.Contents)
+		sc.requests[0].Content = sc.tree.Add(0, 9)
+		decode := &sc.pools[0]
+		decode.policy = &schedulers.Continuous{MaxNumSeqs: 5, MaxNumBatchedTokens: 14, MaxModelLen: 40}
+		decode.maxNumSeqs, decode.maxLen = 5, 40
+		decode.blocks, decode.blockSize = 13, 4
+		sc.maxLen, decode.loads, decode.ahead = 40, true, true
+		require.True(t, decode.queues())
+		require.Zero(t, runNaive(sc).cover["blocks of the next step for nothing"])
+		sc.requests[cancelled].Deadline = ms(1200) + sim.Time(sim.Nanosecond)
+		play(t, sc, "cancelled")
+		twin := runNaive(sc)
+		require.Equal(t, 1, twin.cover["blocks of the next step for nothing"])
+		require.NotContains(t, twin.aheads, ahead{cancelled, ms(1200)}, "it was another's")
+	}
+}
+
 // drawLoads draws a pool that computes prompts, and one with few blocks that loads their caches.
 func drawLoads(t *rapid.T) scenario {
 	sc := drawScenario(t)
