@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -206,8 +207,8 @@ func TestAdaptersAreAddedToWhatAnswersBringAbout(t *testing.T) {
 func TestTheMostAdaptersAreAccepted(t *testing.T) {
 	for _, law := range []Adapters{{Count: sim.AdaptersMax}, {Count: 2, Zipf: 10, BaseShare: 1},
 		{Count: 2, Weights: []float64{0, 1e9}}, {Count: 2, Weights: []float64{1e-9, 0}}} {
-		_, _, err := NewAdapted(nil, AdapterMix{All: &law}, nil, 1)
-		require.NoError(t, err, "%+v", law)
+		got := drawn(t, numbered(9, 1), AdapterMix{All: &law})
+		require.Equal(t, law.BaseShare == 0, slices.Max(got) > 0, "%+v", law)
 	}
 	for want, law := range map[string]Adapters{"zipf is 10.1; accepted": {Count: 2, Zipf: 10.1},
 		"weights is 1.000001e+09; accepted": {Count: 2, Weights: []float64{1, 1.000001e9}}} {

@@ -42,6 +42,7 @@ func TestBoundsBelongToIntervals(t *testing.T) {
 		{check.Extent(-1, 1), "requests is -1; accepted: a whole number from 1 to 2147483647"},
 		{check.Extent(1<<31, 0), "requests is 2147483648; accepted: a whole number from 1 to 2147483647"},
 		{check.Extent(1, -1), "duration_s is -1; accepted: a number above 0 and at most 4579200"},
+		{check.Extent(check.RequestsMax, -1), "duration_s is -1; accepted: a number above 0 and at most 4579200"},
 		{check.Extent(1, nan), "duration_s is NaN; accepted: a number above 0 and at most 4579200"},
 		{check.Under("a", check.Under("b", check.Refuse("x", 1, "none"))), "a.b.x is 1; accepted: none"},
 	} {
