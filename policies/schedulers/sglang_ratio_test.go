@@ -53,6 +53,7 @@ func TestARatioIsRoundedDown(t *testing.T) {
 		require.Equal(t, want.Int64(), ratioOf(n, limits))
 	})
 	require.EqualValues(t, RatioOne, ratioOf(7, 7))
+	require.EqualValues(t, RatioOne, ratioOf(20_000, 1), "more than 64 bits hold")
 	require.EqualValues(t, RatioOne/2, ratioOf(1, 2))
 	require.EqualValues(t, 700_000_000_000_000, Ratio(0.7))
 }
