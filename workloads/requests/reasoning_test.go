@@ -20,6 +20,7 @@ func TestOnlyWhatIsSaidToReasonReasons(t *testing.T) {
 			s, err := NewSampler(m, 1)
 			require.NoError(t, err)
 			require.Equal(t, reasons, s.Reasons(), "%+v", m)
+			require.Equal(t, reasons && m.Classes == nil, m.Reasoning.Given(), "of all classes: %+v", m)
 		}
 	}
 }
