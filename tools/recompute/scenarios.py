@@ -1,4 +1,4 @@
-"""Random scenarios that draw every feature of the simulator, as JSON, which is YAML too."""
+"""Random scenarios over most of what the simulator does, as JSON, which is YAML too."""
 
 ENGINES = ["decode-priority", "orca", "sarathi", "sglang", "static", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"]
 ROUTERS = ["round-robin", "least-loaded", "weighted", "random", "least-tokens", "least-kv", "power-of-two",
