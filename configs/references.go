@@ -173,7 +173,7 @@ type Constants struct {
 	PromptLaunch     *float64 `yaml:"prompt_launch" unit:"times" about:"as long as launching without a graph the host takes for a step with prompts"`
 	LaunchOverlap    *float64 `yaml:"launch_overlap" about:"p of (gpu^p + launch^p)^(1/p) of a step with prompts; 0: the longer counts"`
 	EagerLaunch      *float64 `yaml:"eager_launch" unit:"times" about:"as long as in a graph the host takes to launch what layers have beyond a plain one"`
-	RankS            *float64 `yaml:"rank_s" about:"that ranks wait for one another in each step"`
+	RankS            *float64 `yaml:"rank_s" about:"that ranks on eight GPUs wait for one another in each step"`
 	EagerLayerS      *float64 `yaml:"eager_layer_s" about:"that the host takes to launch a layer without a graph"`
 	StepS            *float64 `yaml:"step_s" about:"that the host takes to prepare a step"`
 	SequenceHostS    *float64 `yaml:"sequence_host_s" about:"that the host takes to prepare each decoding sequence of a step"`

@@ -65,7 +65,7 @@ type Efficiency struct {
 	// beside the graphs, if the step is in a graph at all.
 	PromptLayerS float64 `yaml:"prompt_layer_s,omitempty"`
 
-	// RankS is what a step takes more where several data-parallel ranks wait for one another (t_D).
+	// RankS is what a step takes more where several data-parallel ranks on eight GPUs wait for one another (t_D).
 	RankS float64 `yaml:"rank_s,omitempty"`
 
 	// Times of the host: to launch a layer without a CUDA graph (t_eager), and to prepare a step (T_e) and each decoding

@@ -99,4 +99,8 @@ func TestRanksWaitForOneAnother(t *testing.T) {
 	before := step(d, alike(8, 100))
 	d.Efficiency.RankS = 1e-3
 	assert.InDelta(t, before+1e-3, step(d, alike(8, 100)), 1e-9)
+	d.Efficiency.RankS, d.Parallel.Data = 0, 2
+	before = step(d, alike(8, 100))
+	d.Efficiency.RankS = 1e-3
+	assert.InDelta(t, before+1e-3/3, step(d, alike(8, 100)), 1e-9, "less between two GPUs")
 }

@@ -84,7 +84,7 @@ func naivePass(d *hardware.Deployment, b batch, m mine, eager bool) (gpuS, launc
 	slowest := stages * math.Ceil(layers/stages) / layers
 	gpuS = sum*slowest + transferS + logitsS(d, m) + float64(m.decodes)*e.SequenceS
 	if d.Parallel.Data > 1 {
-		gpuS += e.RankS
+		gpuS += e.RankS * math.Log2(float64(d.Parallel.Tensor*d.Parallel.Data)) / 3
 	}
 	launchS = slowest * (layers*e.EagerLayerS + e.EagerLaunch*(exchanging(d)*moe*e.MoELayerS+mixers*e.MixerLayerS))
 	if len(b.chunks) > 0 {

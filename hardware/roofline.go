@@ -20,7 +20,8 @@ import (
 //	residual   q·M / (e_b·BW)                            q bytes a row of streams moves, see llm.ResidualRowBytes
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
 //	comm       collectives and transfers between stages, see collectives.go
-//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·(t_r + t_h);  + L·t_P with prompts;  + t_D between ranks
+//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·(t_r + t_h);  + L·t_P with prompts
+//	ranks      t_D · log2(g) / 3                         of g GPUs, see ranks.go
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
 // Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has
@@ -126,7 +127,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	r.sharedPart, r.routing = d.sharedShare(), routing
 	if d.Parallel.Ranks() > 1 {
-		r.fixedPS += float64(psPerS * e.RankS)
+		r.fixedPS += float64(psPerS * d.ranksWaitS())
 	}
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)
