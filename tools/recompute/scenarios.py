@@ -124,6 +124,22 @@ def workload(r):
     return w
 
 
+def beside(r, s, topology):
+    """What stands beside any deployment: precisions, ranks, tiers of the cache, thoughts, power."""
+    if one_in(r, 4):
+        s.update(weights=r.choice(["bf16", "fp8"]), kv_cache=r.choice(["bf16", "fp8"]))
+    if topology == "one" and s["model"] == "gpt-oss-20b" and one_in(r, 2):
+        s["pools"][0]["data_parallel"] = r.choice([2, 3])
+    if {"kv_offloading_size", "hicache_size"} & set(s["pools"][0]) and one_in(r, 2):
+        s["pools"][0]["kv_tiers"] = r.choice([
+            dict(load_policy="fetch_or_recompute", nvme=dict(size_gib=16, read_bps=1.4e10, latency_s=1e-4)),
+            dict(cluster=dict(size_gib=64, read_bps=2e11, link="nic-400g"))])
+    if one_in(r, 5):
+        s["workload"]["reasoning"] = dict(tokens=dict(distribution="uniform", min=5, max=60))
+    if one_in(r, 5):
+        s["energy"] = dict(idle=.2, pue=1.2, usd_per_kwh=.1)
+
+
 def draw(r):
     model = r.choice(["llama-3.1-8b"] * 4 + ["gpt-oss-20b", "qwen3-8b", "llama-3.1-70b"])
     topology = r.choice(["one"] * 3 + ["disaggregated"] * 2 + ["pair", "encoded", "beside"])
@@ -139,4 +155,5 @@ def draw(r):
                            detokenize_s=1e-5, frame_s=r.choice([0, 1e-5]))
     if one_in(r, 2):
         s["slo"] = dict(ttft_ms=300, tpot_ms=25)
+    beside(r, s, topology)
     return s
