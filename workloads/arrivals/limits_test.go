@@ -152,6 +152,7 @@ func TestTheExtremesOfProcessesAreAccepted(t *testing.T) {
 		"arrivals.on_s is 0":                 {Process: "on-off", OnRate: 1, OffS: 1},
 		"arrivals.points[0].rate is 1.1e+09": {Process: "piecewise", Points: []Point{{0, 1.1e9}}},
 		"arrivals.amplitude is -0.1":         {Process: "sinusoid", Rate: 1, Amplitude: -.1, PeriodS: 1},
+		"arrivals.rate is 0":                 {Process: "weibull", CV: 2},
 		"arrivals.cv is 100.5":               {Process: "weibull", Rate: 1, CV: 100.5},
 	} {
 		_, err := New(s, 1)

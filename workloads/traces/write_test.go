@@ -111,6 +111,7 @@ func TestLengthsAreWrittenAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.csv")
 	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o600))
 	require.True(t, Untimed(path))
+	require.False(t, Untimed(path+".none"), "that it is not there is said elsewhere")
 	_, err = NewWriter(&out, "parquet", Columns{})
 	require.ErrorContains(t, err, "parquet")
 }
