@@ -48,6 +48,8 @@ func (in *Instance) commitSteps() {
 		} else {
 			in.commitDecodes(now, n)
 		}
+	} else if in.pool.BatchQueue > 1 && in.work.shape.Decodes > 0 {
+		b.set.Skip() // a step whose every token is in vain is one to the scheduler
 	}
 	if len(b.prefill) > 0 {
 		in.commitPrefill(now)

@@ -144,6 +144,9 @@ func (s *DecodeSet) Move(tokens int64) {
 	s.ctx += tokens
 }
 
+// Skip counts a step in which no member computes.
+func (s *DecodeSet) Skip() { s.step++ }
+
 // AnyEnds reports whether some sequence may have emitted its last token with the latest step.
 func (s *DecodeSet) AnyEnds() bool { return !s.ends.none(s.step) }
 
