@@ -145,3 +145,14 @@ func TestBucketsLieSideBySide(t *testing.T) {
 	}
 	require.InDelta(t, 512, midpoint(0), 0)
 }
+
+// TestRoomIsNoCount: a histogram that has room for values is as one that has none, in which nothing was counted either.
+func TestRoomIsNoCount(t *testing.T) {
+	var empty, room Hist
+	room.Add(0, 0)
+	require.NotEmpty(t, room.count)
+	require.Equal(t, []uint64{0, 0, 0, 0}, empty.Counts())
+	require.Equal(t, empty.Counts(), room.Counts())
+	room.Add(0, 3)
+	require.Equal(t, []uint64{3, 3, 0, 0, 0}, room.Counts())
+}

@@ -131,6 +131,29 @@ func TestATimelineIsEvenAndNeverLong(t *testing.T) {
 	}
 }
 
+// TestAQueueGrowsByMoreThanChance: one request runs and all others wait. As the last of 19 requests comes, 9 of the 18
+// before it have come since half of them had: those are three standard deviations of a Poisson count of 9. Of 21 they
+// are 10, and three standard deviations of that are 9.5.
+func TestAQueueGrowsByMoreThanChance(t *testing.T) {
+	for requests, grows := range map[string]bool{"19": false, "20": false, "21": true} {
+		_, s, _ := run(t, "workload.requests="+requests, "workload.arrivals.rate=100000", "pools.serve.max_num_seqs=1")
+		require.Less(t, s.Load.ServedPerS, 0.1*s.Load.OfferedPerS)
+		warned := strings.Contains(strings.Join(s.Warnings, "; "), "the queue is still growing")
+		assert.Equal(t, grows, warned, "%s requests", requests)
+	}
+}
+
+// TestATimelineHasItsEndOnce: a run of 1 s that is sampled each millisecond ends with a sample, which is as counts are
+// then.
+func TestATimelineHasItsEndOnce(t *testing.T) {
+	f, _, samples := run(t, "workload.requests=null", "workload.duration_s=1", "workload.arrivals.rate=50")
+	require.Len(t, samples, 1001)
+	for i, x := range samples {
+		require.Equal(t, sim.Time(i)*sim.Time(sim.Millisecond), x.At)
+	}
+	require.Equal(t, f.Output(), samples[1000].Tokens)
+}
+
 func TestATimelineEndsAtTheHorizon(t *testing.T) {
 	f, s, samples := run(t, "workload.requests=null", "workload.duration_s=10.3", "workload.arrivals.rate=50")
 	last := samples[len(samples)-1]

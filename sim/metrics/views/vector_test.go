@@ -148,3 +148,41 @@ func TestServersBucketsAreCoarse(t *testing.T) {
 	assert.InDelta(t, 500, last.Mean(), 1e-9)
 	assert.InDelta(t, 80, last.Percentile(.5), 0, "nothing is known of what is longer than the last bucket")
 }
+
+// TestAServersBucketsAreThoseOfVLLM: the bounds that vLLM 0.33.0 has in vllm/v1/metrics/buckets.py.
+func TestAServersBucketsAreThoseOfVLLM(t *testing.T) {
+	tool, _ := views.Named("prometheus")
+	v := views.Of(tool, run(example()))
+	token := views.Buckets{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0,
+		40.0, 80.0}
+	for key, want := range map[string]views.Buckets{
+		"vllm:time_to_first_token_seconds": {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5,
+			5.0, 7.5, 10.0, 20.0, 40.0, 80.0, 160.0, 640.0, 2560.0},
+		"vllm:inter_token_latency_seconds":           token,
+		"vllm:request_time_per_output_token_seconds": token,
+		"vllm:e2e_request_latency_seconds": {0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0,
+			60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0},
+	} {
+		assert.Equal(t, want, v.Keyed(key).Buckets, key)
+	}
+}
+
+// TestRatesAreCountsOverTheRun: 6 requests of 30 tokens in and 50 out within 2 s, whose latencies sum to 5 s. A run
+// that takes no time has rates of 0.
+func TestRatesAreCountsOverTheRun(t *testing.T) {
+	r := run()
+	r.Counts = views.Counts{Completed: 6, Prompt: 30, Output: 50, E2ES: 5}
+	none := *r
+	none.DurationS = 0
+	const requests, in, out, all, concurrency = 3., 15., 25., 40., 2.5
+	for tool, want := range map[string][]float64{
+		"vllm": {requests, out, all}, "sglang": {requests, in, out, all, concurrency}, "aiperf": {requests, out},
+		"genai-perf": {requests, out}, "guidellm": {requests, out, all, concurrency},
+		"inference-perf": {requests, in, out, all}, "llmperf": {out, 60 * requests}, "prometheus": {requests, in, out},
+	} {
+		named, ok := views.Named(tool)
+		require.True(t, ok)
+		assert.Equal(t, want, views.Of(named, r).Rates, tool)
+		assert.Equal(t, make([]float64, len(want)), views.Of(named, &none).Rates, tool)
+	}
+}
