@@ -165,3 +165,22 @@ func TestAPoolRefusesAdaptersWithoutRoom(t *testing.T) {
 		require.ErrorContains(t, err, `pool "test"`)
 	}
 }
+
+// TestWhatIsPreemptedWaitsBeforeOtherAdapters: two requests fill the 12 blocks of a token after 6 s. The second makes
+// room and goes on when the first has ended, together with the one that has waited for a slot so far, and before that
+// where there is no room for both.
+func TestWhatIsPreemptedWaitsBeforeOtherAdapters(t *testing.T) {
+	sc := adaptedScenario(2, 10, 1, 2, 3)
+	sc.blocks, sc.blockSize, sc.maxLen = 12, 1, 11
+	j, cl := play(t, sc, "preempted")
+	require.Equal(t, int64(2), cl.PoolTotals(0).Preemptions)
+	for id, want := range [][3]float64{{1, 6, 10}, {1, 6, 14}, {11, 15, 21}} {
+		times := j.tokens[int32(id)]
+		require.Len(t, times, 10)
+		got := [3]float64{times[0].Sub(0).Seconds(), times[5].Sub(0).Seconds(), times[9].Sub(0).Seconds()}
+		if id == 2 {
+			got[1] = times[3].Sub(0).Seconds()
+		}
+		require.Equal(t, want, got, "request %d", id)
+	}
+}

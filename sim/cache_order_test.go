@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -38,4 +39,33 @@ func TestWhatMostWaitForRunsFirst(t *testing.T) {
 	// Three wait for the third prompt and two for each of the others, then two for each, of which the first node comes
 	// first, and so on. Requests that share nothing come last.
 	require.Equal(t, []int32{7, 8, 4, 9, 11, 5, 10, 3, 6}, order)
+}
+
+// TestWhatEndsTogetherIsFreedInTheOrderOfSGLangsBatch: prompts that are read beside decodes stand before them in the
+// batch. Of three requests that end with the same step, the second and the third have been read beside the first, and
+// are evicted before it, in that order.
+func TestWhatEndsTogetherIsFreedInTheOrderOfSGLangsBatch(t *testing.T) {
+	tree := new(sim.Contents)
+	contents := []int32{tree.Add(0, 10), tree.Add(0, 10), tree.Add(0, 10)}
+	for evicted, want := range [][]int32{{10, 10, 10}, {10, 0, 10}, {10, 0, 0}, {0, 0, 0}} {
+		for i, content := range contents {
+			sc := scenario{size: 1, blocks: 39, blockSize: 1, maxLen: 38, tree: tree, radix: true, model: ticks(sim.Second),
+				policy: &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 100, ChunkedPrefillSize: 100,
+					EnableMixedChunk: true, ClipMaxNewTokens: 1, RetractDecodeSteps: 1}}
+			sc.requests = []sim.Request{
+				{Content: contents[0], Prompt: 10, Output: 4},
+				{Content: contents[1], Prompt: 10, Output: 3, Arrival: sim.Time(sim.Second / 2)},
+				{Content: contents[2], Prompt: 10, Output: 3, Arrival: sim.Time(sim.Second / 2)},
+				{Prompt: max(1, int32(10*evicted)), Output: 1, Arrival: sim.Time(10 * sim.Second)},
+				{Content: content, Prompt: 11, Output: 1, Arrival: sim.Time(20 * sim.Second)},
+			}
+			for k := range sc.requests {
+				sc.requests[k].ID, sc.requests[k].Traced = int32(k), true
+			}
+			j, _ := play(t, sc, fmt.Sprintf("%d evicted", evicted))
+			require.Equal(t, want[i], j.cached[4], "%d evicted: request %d", evicted, i)
+			require.Equal(t, j.end[0], j.end[1])
+			require.Equal(t, j.end[0], j.end[2])
+		}
+	}
 }

@@ -134,3 +134,17 @@ func TestWhatIsServedLiveIsTheRunThatKnewOfItAll(t *testing.T) {
 		assert.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
 	}
 }
+
+// TestARunGoesOnAfterThePresent: to its end, however far it had been advanced.
+func TestARunGoesOnAfterThePresent(t *testing.T) {
+	sc, j := aheadScenario(false), newJournal()
+	c := sc.config(j)
+	c.Source = &inbox{requests: []sim.Request{{Prompt: 1, Output: 50, Traced: true}}}
+	cl, err := sim.New(c)
+	require.NoError(t, err)
+	cl.Advance(sim.Time(promptTime + stepTime))
+	require.Empty(t, j.ended)
+	cl.Run()
+	require.Len(t, j.tokens[0], 50)
+	require.Equal(t, sim.Time(promptTime+49*stepTime), j.tokens[0][49])
+}

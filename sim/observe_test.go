@@ -110,3 +110,45 @@ func TestAnInstanceKnowsWhatItHasCached(t *testing.T) {
 		require.EqualValues(t, 16, in.CachedTokens(&longer), "a prompt that ends within the second block")
 	}
 }
+
+// clipped notes before each step how many tokens the requests that decode may still emit, by two clips.
+type clipped struct {
+	*schedulers.SGLang
+	sums [][2]int64
+}
+
+func (s *clipped) Schedule(in *sim.Instance, w *sim.Work) int {
+	s.sums = append(s.sums, [2]int64{in.RemainingTokens(4096), in.RemainingTokens(4500)})
+	return s.SGLang.Schedule(in, w)
+}
+
+// TestWhatMayStillBeEmittedIsClipped: of 5000, 4200 and 10 tokens each step emits one, and all end with their fourth.
+func TestWhatMayStillBeEmittedIsClipped(t *testing.T) {
+	s := &clipped{SGLang: &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 100, ClipMaxNewTokens: 4096,
+		RetractDecodeSteps: 1}}
+	sc := aheadScenario(false)
+	sc.model, sc.maxLen, sc.policy = single{}, 6000, s.SGLang
+	for i, most := range []int32{5000, 4200, 10} {
+		sc.requests = append(sc.requests, sim.Request{ID: int32(i), Prompt: 1, Output: 4, MaxOutput: most})
+	}
+	c := sc.config(newJournal())
+	c.Pools[0].Scheduler = s
+	run(t, c)
+	require.Equal(t, [][2]int64{{0, 0}, {4096 + 4096 + 9, 4500 + 4199 + 9}, {4096 + 4096 + 8, 4500 + 4198 + 8},
+		{4096 + 4096 + 7, 4500 + 4197 + 7}, {0, 0}}, s.sums)
+}
+
+// TestTokensAreCountedAsTheyAreEmitted: of a request alone, in steps that are taken together.
+func TestTokensAreCountedAsTheyAreEmitted(t *testing.T) {
+	sc := aheadScenario(false)
+	sc.requests = []sim.Request{{Prompt: 1, Output: 50}}
+	c := sc.config(newJournal())
+	n := sim.Duration(0)
+	c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+		require.Equal(t, int64(n), c.State(now).OutputTokens)
+		n++
+		return sim.Time(promptTime).Add((n-1)*stepTime + stepTime/2)
+	}
+	run(t, c)
+	require.Equal(t, sim.Duration(50), n)
+}

@@ -120,3 +120,38 @@ func TestARestartedRequestIsFoundBehindOthers(t *testing.T) {
 		require.Zero(t, q.emitted())
 	}
 }
+
+// TestWhatIsRetractedWaitsBehindWhatTheSchedulerSees: and before what came later than that.
+func TestWhatIsRetractedWaitsBehindWhatTheSchedulerSees(t *testing.T) {
+	for _, c := range []struct {
+		visible Time
+		last    bool
+		queued  []Time
+		want    []int32 // 9: what is retracted
+	}{
+		{Forever, true, []Time{1, 2, 3}, []int32{0, 1, 2, 9}}, {Forever, false, []Time{1, 2, 3}, []int32{9, 0, 1, 2}},
+		{5, true, []Time{3, 5, 6, 7}, []int32{0, 1, 9, 2, 3}}, {5, true, []Time{3, 5, 5}, []int32{0, 1, 2, 9}},
+		{5, true, []Time{5, 6, 7}, []int32{0, 9, 1, 2}}, {5, true, []Time{5}, []int32{0, 9}},
+		{5, true, []Time{6, 7}, []int32{9, 0, 1}}, {5, true, nil, []int32{9}}, {5, false, []Time{5, 6}, []int32{9, 0, 1}},
+	} {
+		for _, emitted := range []int32{0, 7} {
+			q := queue{requests: new(slab), visible: c.visible}
+			for id, at := range c.queued {
+				r := &Request{ID: int32(id), Prompt: 1, Output: 9}
+				r.queuedAt = at
+				q.push(r, q.requests.put(r))
+			}
+			r := &Request{ID: 9, Prompt: 1, Output: 9, Record: Record{Emitted: emitted}}
+			r.queuedAt = 4
+			q.pushBack(q.requests.put(r), c.last)
+			require.Equal(t, int64(emitted), q.emitted(), "%+v", c)
+			var got []int32
+			for q.len() > 0 {
+				got = append(got, q.head().ID)
+				q.pop()
+			}
+			require.Equal(t, c.want, got, "%+v", c)
+			require.Zero(t, q.emitted())
+		}
+	}
+}

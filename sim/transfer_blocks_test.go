@@ -204,3 +204,38 @@ func TestBlocksOfAStepAreTakenBeforeOthersAreFree(t *testing.T) {
 		require.Equal(t, test.want, evictions)
 	}
 }
+
+// TestWhatCannotGoOnIsComputedAgainAtOnce: the cache of request 1 has arrived, and its next token takes a third block.
+// The cache of request 0, which is still on its way, has the four others. So request 1 gives its two blocks back, and
+// has one of them in the same step for the first four tokens of its prompt.
+func TestWhatCannotGoOnIsComputedAgainAtOnce(t *testing.T) {
+	sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: sim.Second, Token: sim.Second, Layers: 1}},
+		sim.Request{Prompt: 16, Output: 4}, sim.Request{Prompt: 8, Output: 4})
+	sc.maxLen = 24
+	decode := &sc.pools[0]
+	decode.blocks, decode.blockSize, decode.maxLen = 6, 4, 24
+	decode.policy = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 4, MaxModelLen: 24}
+	decode.loads, decode.ahead, decode.recomputes = true, true, true
+	j, cl := play(t, sc, "unloaded")
+	require.Equal(t, int64(2), j.Outcomes[sim.Completed])
+	require.Greater(t, cl.PoolTotals(1).Preemptions, int64(1), "it has no room for its third block again and again")
+}
+
+// TestADestinationThatFailsIsReplaced: a prompt is computed, or waits for that, as the instance fails that has the
+// blocks for its cache. Another one gets them, and the cache when it is there.
+func TestADestinationThatFailsIsReplaced(t *testing.T) {
+	for _, at := range []sim.Time{1, sim.Time(promptTime) - 1} {
+		for _, push := range []bool{false, true} {
+			sc := handing(sim.Stage{Push: push, Link: sim.Link{Latency: sim.Second, Layers: 1}},
+				sim.Request{Prompt: 5, Output: 3}, sim.Request{Prompt: 5, Output: 3})
+			sc.policy = &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 1000}
+			sc.pools[0].size, sc.pools[0].sizeMax = 2, 2
+			sc.sizeMax = 1
+			sc.script = []action{{at: at, what: "fail", instance: 1, retry: true}}
+			j, cl := play(t, sc, fmt.Sprintf("pushed %v, fails at %v", push, at))
+			require.Equal(t, int64(2), j.Outcomes[sim.Completed])
+			require.Equal(t, int64(1), cl.Totals().InstancesFailed)
+			require.Equal(t, int64(2), cl.Totals().Transfers)
+		}
+	}
+}

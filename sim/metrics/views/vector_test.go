@@ -174,11 +174,9 @@ func TestRatesAreCountsOverTheRun(t *testing.T) {
 	r.Counts = views.Counts{Completed: 6, Prompt: 30, Output: 50, E2ES: 5}
 	none := *r
 	none.DurationS = 0
-	const requests, in, out, all, concurrency = 3., 15., 25., 40., 2.5
 	for tool, want := range map[string][]float64{
-		"vllm": {requests, out, all}, "sglang": {requests, in, out, all, concurrency}, "aiperf": {requests, out},
-		"genai-perf": {requests, out}, "guidellm": {requests, out, all, concurrency},
-		"inference-perf": {requests, in, out, all}, "llmperf": {out, 60 * requests}, "prometheus": {requests, in, out},
+		"vllm": {3, 25, 40}, "sglang": {3, 15, 25, 40, 2.5}, "aiperf": {3, 25}, "genai-perf": {3, 25},
+		"guidellm": {3, 25, 40, 2.5}, "inference-perf": {3, 15, 25, 40}, "llmperf": {25, 180}, "prometheus": {3, 15, 25},
 	} {
 		named, ok := views.Named(tool)
 		require.True(t, ok)
