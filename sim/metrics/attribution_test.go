@@ -69,3 +69,39 @@ func TestABacklogLastsUntilAFewWait(t *testing.T) {
 		assert.Equal(t, c.want, backlog(c.windows), i)
 	}
 }
+
+// TestGapsAreMadeAsLongAsTheirQuantiles: of gaps of 1, 2 and 4 s, one that is to be 1.5 s long is half way from the
+// first to the second, one of 3 s half way to the third, and one of 0.5 s half of the shortest. Beyond the longest all
+// parts grow alike.
+func TestGapsAreMadeAsLongAsTheirQuantiles(t *testing.T) {
+	var a Attribution
+	for _, b := range []sim.Breakdown{{sim.Weights: 3 * sim.Second / 4, sim.Prefill: sim.Second / 4},
+		{sim.Weights: sim.Second, sim.Queueing: sim.Second}, {sim.Weights: sim.Second, sim.Queueing: 3 * sim.Second}} {
+		a.one(&b, 1)
+	}
+	for _, c := range []struct {
+		from, to float64
+		want     Parts
+	}{
+		{1, 1, Parts{Weights: .75, Prefill: .25}}, {1, .5, Parts{Weights: .375, Prefill: .125}},
+		{1, 1.5, Parts{Weights: .875, Prefill: .125, Queueing: .5}},
+		{2, 1.5, Parts{Weights: .875, Prefill: .125, Queueing: .5}},
+		{2, 3, Parts{Weights: 1, Queueing: 2}}, {4, 3, Parts{Weights: 1, Queueing: 2}},
+		{4, 6, Parts{Weights: 1.5, Queueing: 4.5}},
+	} {
+		g := Gap{GapS: c.from}
+		for i := range a.bins {
+			if x := a.bins[i].gap(""); a.bins[i].n > 0 && x.GapS == c.from {
+				g = x
+			}
+		}
+		gaps := []Gap{g, g}
+		a.fit(gaps, &Quantiles{Mean: 7, P50: c.to})
+		assert.Equal(t, g, gaps[0], "the mean is exact")
+		assert.InDelta(t, c.to, gaps[1].GapS, 0)
+		parts := gaps[1].Parts.fields()
+		for p, part := range c.want.fields() {
+			assert.InDelta(t, *part, *parts[p], 1e-12, "from %g to %g s: part %d", c.from, c.to, p)
+		}
+	}
+}

@@ -130,3 +130,28 @@ func TestASeriesAllocatesNothingPerRequest(t *testing.T) {
 	fill()
 	require.Zero(t, testing.AllocsPerRun(10, fill))
 }
+
+// TestStepsAreCountedInTheBucketsOfTheirLength: of steps that grow by a few picoseconds across an edge.
+func TestStepsAreCountedInTheBucketsOfTheirLength(t *testing.T) {
+	at := bucket(20*sim.Microsecond) >> coarseBits
+	edge, high := upper(at<<coarseBits-1), upper((at+1)<<coarseBits-1)
+	for growth := sim.Duration(1); growth < 4; growth++ {
+		for before := sim.Duration(1); before < 7; before++ {
+			s, n := NewSeries(), 10
+			g := sim.Segment{First: edge - before, Growth: growth, Steps: n}
+			s.run(0, &g, n, 2)
+			list := []observation{}
+			for i := range n {
+				list = append(list, observation{OfITL, sim.Time(g.Span(i + 1)), g.Step(i), 2})
+			}
+			requireListed(t, s, list, nil)
+			shorter, below, half := float64(2*((before+growth-1)/growth)), 0.0, 0.0
+			for group := range s.groups {
+				below += s.Below(OfITL, group, edge)
+				half += s.Below(OfITL, group, edge+(high-edge)/2)
+			}
+			require.InDelta(t, shorter, below, 1e-9)
+			require.InDelta(t, shorter+(20-shorter)/2, half, 1e-6, "half of the bucket")
+		}
+	}
+}

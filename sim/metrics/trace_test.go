@@ -67,3 +67,23 @@ func TestWarmUpRequestsHaveNoOctaves(t *testing.T) {
 	f.Tokens(&sim.Request{Traced: true, Arrival: 10}, 1, 20, g, 3)
 	require.Len(t, f.positions(), 2)
 }
+
+// TestTokensThatWaitedOrCameTogetherHaveTheirOctaves: the fourth token of an output was delayed by 7, and the fifth to
+// the eighth came with it. Of every third request only that is recorded.
+func TestTokensThatWaitedOrCameTogetherHaveTheirOctaves(t *testing.T) {
+	f := Full{SampleEvery: 3}
+	for id := range int32(6) {
+		r := &sim.Request{ID: id, Traced: true}
+		f.Delayed(r, 3, 20, 27)
+		f.Accepted(r, 4, 27, 4)
+	}
+	var want [4]Hist
+	for range 2 {
+		want[2].Add(7, 1)
+		want[2].Add(0, 3)
+		want[3].Add(0, 1)
+	}
+	for i := range want {
+		require.Equal(t, want[i].Counts(), f.octaves[i].gaps.Counts(), "octave %d", i)
+	}
+}

@@ -123,7 +123,8 @@ func TestClassesAddUpToTheRun(t *testing.T) {
 
 // TestShardsAreOneRecorder: replicas that have nothing to do with each other may be recorded by several at once.
 func TestShardsAreOneRecorder(t *testing.T) {
-	_, one, _ := whole(t, crowded, nil, "router=round-robin", "pools.serve.replicas=4")
+	all, one, _ := whole(t, crowded, func(f *metrics.Full, _ *sim.Config) { f.Series = metrics.NewSeries() },
+		"router=round-robin", "pools.serve.replicas=4")
 	atOnce := func(n int, do func(int)) {
 		var all sync.WaitGroup
 		for i := range n {
@@ -131,11 +132,15 @@ func TestShardsAreOneRecorder(t *testing.T) {
 		}
 		all.Wait()
 	}
-	f, several, _ := whole(t, crowded, func(_ *metrics.Full, c *sim.Config) {
+	f, several, _ := whole(t, crowded, func(f *metrics.Full, c *sim.Config) {
+		f.Series = metrics.NewSeries()
 		c.Unordered, c.Cores, c.Each = true, 3, atOnce
 	}, "router=round-robin", "pools.serve.replicas=4")
 	assert.Equal(t, one, several)
 	assert.NotZero(t, f.Attribution.N())
+	assert.Equal(t, all.Series.Slots(), f.Series.Slots())
+	assert.Equal(t, all.Attained, f.Attained)
+	assert.Equal(t, all.Waited.Counts(), f.Waited.Counts())
 }
 
 // TestChunksAreWhatAnEngineCollects: with k tokens a chunk, an output of n tokens has ⌈(n − 1)/k⌉ chunks after its

@@ -184,3 +184,37 @@ func TestRatesAreCountsOverTheRun(t *testing.T) {
 		assert.Equal(t, make([]float64, len(want)), views.Of(named, &none).Rates, tool)
 	}
 }
+
+// TestATokensRateIsOfOneRequest: five tokens within 180 ms, of which four came 20 ms after another on average.
+func TestATokensRateIsOfOneRequest(t *testing.T) {
+	r := example()
+	require.EqualValues(t, 1, r.Prompt)
+	for tool, c := range map[string]struct {
+		key  string
+		want float64
+	}{"aiperf": {"output_token_throughput_per_user", 50}, "llmperf": {"request_output_throughput_token_per_s", 5 / .18}} {
+		values, weight := measure(t, tool, c.key).Values(&r)
+		require.Len(t, values, 1, tool)
+		assert.InDelta(t, c.want, values[0], 1e-9, tool)
+		assert.Equal(t, int64(1), weight, tool)
+	}
+}
+
+// TestASampleIsOfEveryFewRequests, although more of them are traced; of all where nothing else is asked.
+func TestASampleIsOfEveryFewRequests(t *testing.T) {
+	for every, want := range map[int32][]int32{0: {0, 1, 2, 3, 4, 5, 6}, 1: {0, 1, 2, 3, 4, 5, 6}, 3: {0, 3, 6}} {
+		f := &metrics.Full{}
+		s := views.NewSample(f, every, views.NewWire(views.Stream{}, 1))
+		for id := range int32(7) {
+			r := &sim.Request{ID: id, Prompt: 1, Output: 1, Traced: true}
+			r.First, r.Emitted = ms(5), 1
+			s.First(r)
+			s.Done(r, ms(5), sim.Completed)
+		}
+		var got []int32
+		for _, r := range s.Records() {
+			got = append(got, r.ID)
+		}
+		assert.Equal(t, want, got, "every %d", every)
+	}
+}
