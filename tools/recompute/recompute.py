@@ -11,7 +11,6 @@ import csv
 import json
 import math
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -182,12 +181,15 @@ def same_bytes(a, b, but=()):
             require(f.read() == g.read(), f"the same scenario gives another {name}")
 
 
-def try_scenario(program, scenario, again, tally):
+def try_scenario(program, scenario, files, again, tally):
     """Runs a scenario and checks what it leaves; False: it is refused."""
     with tempfile.TemporaryDirectory() as at:
         path, out, second = (os.path.join(at, name) for name in ("scenario.yaml", "out", "second"))
         with open(path, "w") as f:
             json.dump(scenario, f)
+        for name, text in files.items():
+            with open(os.path.join(at, name), "w") as f:
+                f.write(text)
         p = start(program, "run", path, "--headroom", "off", "--view", "vllm", "--out", out, GOMAXPROCS="2")
         require(p.returncode in (0, 1, 2) and b"goroutine" not in p.stderr, f"crash: {p.stderr[-2000:].decode()}")
         if p.returncode:
@@ -211,9 +213,9 @@ def main(program, n="300", seed="1"):
     tally["refusals"] = collections.Counter()
     ran, wrong = 0, 0
     for i in range(int(n)):
-        scenario = scenarios.draw(random.Random(f"{seed}/{i}"))
+        scenario, files = scenarios.numbered(seed, i)
         try:
-            ran += try_scenario(program, scenario, i % 4 == 0, tally)
+            ran += try_scenario(program, scenario, files, i % 4 == 0, tally)
         except (Wrong, OSError, subprocess.TimeoutExpired) as e:
             wrong += 1
             print(f"scenario {seed}/{i}: {e}\n{json.dumps(scenario)}", flush=True)

@@ -1,5 +1,9 @@
 """Random scenarios over most of what the simulator does, as JSON, which is YAML too."""
 
+import random
+
+import features
+
 ENGINES = ["decode-priority", "orca", "sarathi", "sglang", "static", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"]
 ROUTERS = ["round-robin", "least-loaded", "weighted", "random", "least-tokens", "least-kv", "power-of-two",
            "session-affinity", "prefix-aware", "kv-aware"]
@@ -140,9 +144,13 @@ def beside(r, s, topology):
         s["energy"] = dict(idle=.2, pue=1.2, usd_per_kwh=.1)
 
 
-def draw(r):
+def draw(r, i=0):
+    """The i-th scenario and the files beside it: it has the i-th feature, in turn, and sometimes others."""
+    forced = list(features.FEATURES)[i % len(features.FEATURES)]
     model = r.choice(["llama-3.1-8b"] * 4 + ["gpt-oss-20b", "qwen3-8b", "llama-3.1-70b"])
-    topology = r.choice(["one"] * 3 + ["disaggregated"] * 2 + ["pair", "encoded", "beside"])
+    if one_in(r, 5):
+        forced = None
+    topology = r.choice(features.FEATURES.get(forced) or ["one"] * 3 + ["disaggregated"] * 2 + ["pair", "encoded", "beside"])
     names = TOPOLOGIES[topology]
     s = dict(name="drawn", model=model, seed=r.randrange(10 ** 6), router=r.choice(ROUTERS), workload=workload(r),
              pools=[pool(r, name, topology, model) for name in names])
@@ -156,4 +164,15 @@ def draw(r):
     if one_in(r, 2):
         s["slo"] = dict(ttft_ms=300, tpot_ms=25)
     beside(r, s, topology)
-    return s
+    files = {}
+    for feature, topologies in features.FEATURES.items():
+        if topology in topologies and feature is not forced and one_in(r, 40):
+            feature(r, s, files)
+    if forced:
+        forced(r, s, files)
+    features.coherent(s)
+    return s, files
+
+
+def numbered(seed, i):
+    return draw(random.Random(f"{seed}/{i}"), i)
