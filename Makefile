@@ -95,6 +95,7 @@ bytes: ## the same bytes of every output from programs for amd64 v1 and v3, and 
 SCENARIOS ?= 300
 SEED ?= 1
 recompute: build $(VENV)/installed ## the summaries of SCENARIOS random scenarios, recomputed in Python from requests and gaps
+	$(VENV)/bin/python tools/recompute/keys.py
 	$(VENV)/bin/python tools/recompute/recompute.py $(BINARY) $(SCENARIOS) $(SEED)
 
 # The race detector needs cgo and a C compiler.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -308,4 +309,20 @@ func hasShorthand(v reflect.Value) bool {
 		t = t.Elem()
 	}
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[strict.Shorthand]())
+}
+
+// TestTheRecomputationDrawsEveryKey: a key that is new on the page of scenarios is in no random scenario until somebody
+// draws it, or says why it need not be drawn.
+func TestTheRecomputationDrawsEveryKey(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3, in which the scenarios are drawn")
+	}
+	for _, file := range []string{"../docs/scenario.md", "../tools/recompute/keys.py", "../tools/recompute/scenarios.py",
+		"../tools/recompute/features.py"} {
+		_, err := os.ReadFile(file) // so that the result of the test is not taken from a cache when one is changed
+		require.NoError(t, err)
+	}
+	out, err := exec.Command(python, "-B", "../tools/recompute/keys.py").CombinedOutput()
+	require.NoError(t, err, string(out))
 }

@@ -59,9 +59,10 @@ def sglang(r, s, files):
 
 
 def tensorrt(r, s, files):
-    engine(r, s, "tensorrt-llm", **r.choice([dict(batch_wait_timeout_iters=4), dict(enable_chunked_prefill=True)]), **some(
+    p = engine(r, s, "tensorrt-llm", **some(
         r, .5, capacity_scheduler_policy=["GUARANTEED_NO_EVICT", "MAX_UTILIZATION"],
         free_gpu_memory_fraction=.7, hybrid_kv=[True, False], tokens_per_block=[16, 64]))
+    p.update(r.choice([dict(batch_wait_timeout_iters=4), dict(enable_chunked_prefill=True)]))
 
 
 def orca(r, s, files):
@@ -312,18 +313,23 @@ def precise(r, s, files):
              output_tokens=dict(distribution="uniform", min=5, max=20))
 
 
+def limits(r, s, files):
+    s["slo"] = dict(ttft_ms=r.choice([60, 300]), tpot_ms=r.choice([8, 25]))
+
+
 def rules(r, s, files):
     """An SLO as contracts write it, and alerts."""
     s["slo"] = dict(rules=r.sample([
         "ttft p95 <= 300ms", "itl p95 <= 50ms", "request itl p90 <= 40ms", "tpot mean <= 20ms", "e2e max < 30s",
         "queue p50 <= 200µs", "ttft p99.9 <= 1s", "90% of requests: ttft <= 500ms and tpot <= 40ms",
         "e2e p37 <= 2s", "50% of requests: e2e <= 1s"], r.randrange(1, 6)),
-        **some(r, .5, window_s=[.5, 2], attainment=[.5, .99], e2e_ms=[500, 5000], ttft_ms=[100, 400]))
+        **some(r, .5, window_s=[.2, 1], attainment=[.5, .99], e2e_ms=[500, 5000], ttft_ms=[100, 400]))
     if r.random() < .5:
         s["slo"]["itl_p99_ms"] = 100
     if r.random() < .7:
-        s["slo"]["window_s"] = 2
-        s["alerts"] = [dict(rule="ttft p95 <= 100ms", over_s=4, for_s=r.choice([0, 2])), dict(rule="e2e p50 <= 1s")]
+        s["slo"]["window_s"] = .5
+        s["alerts"] = [dict(rule=f"ttft p95 <= {r.choice([30, 100])}ms", over_s=2, for_s=r.choice([0, 1])),
+                       dict(rule="e2e p50 <= 1s")]
 
 
 def shedding(r, s, files):
@@ -412,8 +418,8 @@ def encoder(r, s, files):
 
 
 def tiers(r, s, files):
-    p = engine(r, s, "vllm-v1", kv_offloading_size=1, num_gpu_blocks=500, max_model_len=4096, enable_prefix_caching=True,
-               kv_tiers=dict(write_policy=r.choice(["write_through", "write_back"]),
+    p = engine(r, s, "vllm-v1", kv_offloading_size=1, num_gpu_blocks=500, max_model_len=4096,
+               enable_prefix_caching=True, kv_tiers=dict(write_policy=r.choice(["write_through", "write_back"]),
                              load_policy=r.choice(["fetch", "fetch_or_recompute"])))
     if r.random() < .7:
         p["kv_tiers"]["nvme"] = dict(size_gib=8, read_bps=1.4e10, **some(r, .6, write_bps=5e9, latency_s=1e-4))

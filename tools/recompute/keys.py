@@ -16,7 +16,7 @@ NOT_DRAWN = {}
 
 
 def page():
-    """The keys of each section; and by the path of a section the one that has its keys, and by an engine's name the key."""
+    """The keys of each section; by the path of a section the one that has its keys; and by an engine's name the key."""
     sections, kin, names, at = {}, {}, {}, ""
     with open(PAGE) as f:
         for line in f:
@@ -69,10 +69,11 @@ def missing(n):
     return sorted(keys - drawn - NOT_DRAWN.keys()), sorted(drawn - keys), sorted(NOT_DRAWN.keys() & drawn), len(keys)
 
 
-def main(n="200"):
+def main(n="400"):
     undrawn, unknown, needless, total = missing(int(n))
-    for what, keys in (("not drawn", undrawn), ("no key of a scenario", unknown), ("drawn in spite of a reason", needless)):
-        for key in keys:
+    wrong = {"not drawn": undrawn, "no key of a scenario": unknown, "drawn in spite of a reason": needless}
+    for what, found in wrong.items():
+        for key in found:
             print(f"{key}: {what}")
     print(f"{total} keys, {len(NOT_DRAWN)} of them not drawn for a reason, in {n} scenarios")
     sys.exit(bool(undrawn or unknown or needless))

@@ -101,7 +101,7 @@ def decoding(r, s):
 def workload(r):
     rate = r.choice([.5, 5, 30, 200])
     w = dict(prompt_tokens=law(r, r.choice([1, 50, 400, 1500])), output_tokens=law(r, r.choice([1, 2, 20, 100])),
-             requests=r.choice([1, 2, 30, 150]))
+             requests=r.choice([1, 2, 30, 150, 150, 300]))
     w.update(r.choice([
         dict(closed_loop=dict(concurrency=r.choice([1, 5, 40]), think_time_s=r.choice([0, 1]),
                               ramp_s=r.choice([0, 2]))),
@@ -150,7 +150,8 @@ def draw(r, i=0):
     model = r.choice(["llama-3.1-8b"] * 4 + ["gpt-oss-20b", "qwen3-8b", "llama-3.1-70b"])
     if one_in(r, 5):
         forced = None
-    topology = r.choice(features.FEATURES.get(forced) or ["one"] * 3 + ["disaggregated"] * 2 + ["pair", "encoded", "beside"])
+    topology = r.choice(features.FEATURES.get(forced) or
+                        ["one"] * 3 + ["disaggregated"] * 2 + ["pair", "encoded", "beside"])
     names = TOPOLOGIES[topology]
     s = dict(name="drawn", model=model, seed=r.randrange(10 ** 6), router=r.choice(ROUTERS), workload=workload(r),
              pools=[pool(r, name, topology, model) for name in names])
@@ -162,7 +163,7 @@ def draw(r, i=0):
         s["stream"] = dict(stream_interval=r.choice([1, 4]), rtt_ms=r.choice([0, 20]), rtt_jitter_ms=r.choice([0, 5]),
                            detokenize_s=1e-5, frame_s=r.choice([0, 1e-5]))
     if one_in(r, 2):
-        s["slo"] = dict(ttft_ms=300, tpot_ms=25)
+        r.choice([features.limits, features.rules])(r, s, {})
     beside(r, s, topology)
     files = {}
     for feature, topologies in features.FEATURES.items():
