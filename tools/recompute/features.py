@@ -77,7 +77,7 @@ def decode_priority(r, s, files):
 def orders(r, s, files):
     p = engine(r, s, r.choice(["vllm-v1", "vllm-v0", "sglang", "tensorrt-llm", "sarathi", "static"]),
                queue_order=r.choice(["priority", "shortest-job", "shortest-predicted-job", "earliest-deadline",
-                                     "least-laxity", "aging"]))
+                                     "least-laxity", "aging", "aging"]))
     if p["queue_order"] == "aging":
         p["aging_s"] = 2
     if p["queue_order"] == "shortest-predicted-job":

@@ -69,7 +69,7 @@ def missing(n):
     return sorted(keys - drawn - NOT_DRAWN.keys()), sorted(drawn - keys), sorted(NOT_DRAWN.keys() & drawn), len(keys)
 
 
-def main(n="400"):
+def main(n="800"):
     undrawn, unknown, needless, total = missing(int(n))
     wrong = {"not drawn": undrawn, "no key of a scenario": unknown, "drawn in spite of a reason": needless}
     for what, found in wrong.items():
