@@ -354,3 +354,18 @@ func TestThePeakIsThatOfAMinute(t *testing.T) {
 		require.InEpsilon(t, (86400+59*60)/86400., s.Rate(), 1e-9)
 	}
 }
+
+// TestAMixEndsWithItsRequestsOrItsDuration: a stream falls from 10 requests/s to none in 10 s, so that 50 are expected
+// in the 20 s of the workload. For fewer it takes as long as those take, and for 50 or more all of its duration.
+func TestAMixEndsWithItsRequestsOrItsDuration(t *testing.T) {
+	for n, want := range map[int64]float64{32: 4, 50: 20, 51: 20} {
+		m := sourcetest.Plain()
+		m.Classes = []requests.Class{{Name: "a"}}
+		s, err := NewMix(Mix{Mix: m, Requests: n, DurationS: 20, ByClass: []arrivals.Spec{
+			{Process: "piecewise", Points: []arrivals.Point{{AtS: 0, Rate: 10}, {AtS: 10, Rate: 0}}},
+		}}, 1)
+		require.NoError(t, err)
+		require.InDelta(t, want, s.SpanS(), 1e-9, "%d requests", n)
+		require.InDelta(t, min(n, 50), s.Requests(), 1e-9)
+	}
+}

@@ -42,6 +42,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	only := flags.String("only", "",
 		"mistakes in places that begin with one of these, such as policies/routers,sim/heap/heap.go:41:")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not those of its room or elsewhere")
+	smalls := flags.Bool("small", false, "ask the tests of the package and the small scenarios of sim alone")
 	near := flags.Bool("near", false, "ask the tests of the room alone: faster, and at most as many are noticed")
 	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,
@@ -79,7 +80,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		if len(all[i]) == 0 {
 			continue
 		}
-		t := trials{limit: *limit, own: *own, near: *near || *own, few: *few}
+		t := trials{limit: *limit, own: *own, small: *smalls, near: *near || *own || *smalls, few: *few}
 		one, err := t.sample(ctx, w, all[i], *skip, *n)
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, skip, n 
 		return sum, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	t.dir, t.mistakes, t.tests = dir, map[int]*mistake{}, map[string][]testRun{}
+	t.dir, t.mistakes, t.tests, t.binaries = dir, map[int]*mistake{}, map[string][]testRun{}, map[string]string{}
 	all := skip + n
 	for i := range of[:min(len(of), all+all/3+1)] {
 		t.mistakes[i+1] = &of[i]

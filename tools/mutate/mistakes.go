@@ -214,7 +214,8 @@ func (f *finder) call(n *ast.CallExpr) (inside bool) {
 	return !isError(n)
 }
 
-// isError says whether an expression makes an error.
+// isError says whether an expression makes an error: by a package of errors, or by what names the place of one, as the
+// readers of traces do.
 func isError(n ast.Expr) bool {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
@@ -223,6 +224,9 @@ func isError(n ast.Expr) bool {
 	s, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return false
+	}
+	if s.Sel.Name == "fail" || s.Sel.Name == "refuse" {
+		return true
 	}
 	of, ok := s.X.(*ast.Ident)
 	return ok && (of.Name == "fmt" || of.Name == "errors" || of.Name == "check")

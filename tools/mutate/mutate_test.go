@@ -57,6 +57,13 @@ func before(a, b int) bool {
 }
 
 func inf() float64 { return math.Inf(7) }
+
+func (r *rows) read(n int) (bool, error) {
+	if n > 8 {
+		return false, r.lines.fail("this is row %d", n+1)
+	}
+	return true, r.refuse(n - 1)
+}
 `
 	found, err := mistakesIn("p.go", []byte(source))
 	require.NoError(t, err)
@@ -74,6 +81,7 @@ func inf() float64 { return math.Inf(7) }
 		"return 3, nil && math.IsInf(x, 4) && math.IsInf(6, 0)", "return 3, nil && math.IsInf(x, 4) && math.IsInf(5, 1)",
 		"if !(best > -1) {", "if best >= -1 {", "if best > -2 {", "return &all[best], 6",
 		"if !(a != b) {", "if a == b {", "case a == b:", "return a <= b",
+		"if !(n > 8) {", "if n >= 8 {", "if n > 9 {",
 	}, got)
 }
 

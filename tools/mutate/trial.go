@@ -30,11 +30,13 @@ const (
 type trials struct {
 	limit    time.Duration // of one package's tests, by the clock
 	own      bool          // the tests of a mistake's package alone
+	small    bool          // those, and the small scenarios
 	near     bool          // the tests of its room alone
 	few      bool          // draws of random tests, and no more
 	dir      string        // of what is written
 	overlay  string
 	mistakes map[int]*mistake     // by number, from 1
+	binaries map[string]string    // of tests, by package; "": it has none
 	tests    map[string][]testRun // by package
 }
 
@@ -56,6 +58,7 @@ type stage int
 
 const (
 	quick stage = iota // most tests, with a few draws, in a small part of the time of all
+	small              // scenarios in which each token of a budget decides something
 	slow               // the others, with a few draws
 	full               // all draws
 )
@@ -93,28 +96,33 @@ func (t *trials) build(ctx context.Context) error {
 	}
 }
 
+// smallScenarios are tests of sim that run thousands of scenarios in seconds, and notice more of what schedulers and
+// steps do than its random ones in as much time.
+const scenarios, smallScenarios = "./sim", "TestSmall"
+
 // try asks the tests that are most likely to notice a mistake, and fastest, before the others: those of its own package
-// and of its room with a few draws, the slow ones last, then those elsewhere, and in the end all draws of the first. It
-// returns the package that noticed it. What the others take without a mistake is measured only if they do not pass with
-// it, since they mostly do.
+// with a few draws, the slow ones last, then the small scenarios and the other tests of its room, then those elsewhere,
+// and in the end all draws of the first. It returns the package that noticed it. What the others take without a mistake
+// is measured only if they do not pass with it, since they mostly do.
 func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err error) {
 	m := t.mistakes[id]
-	near := []string{"./" + filepath.Dir(m.file)}
-	far := []string(nil)
+	own := []string{"./" + filepath.Dir(m.file)}
+	room, far := []string(nil), []string(nil)
 	if !t.own {
-		near = distinct(append(near, m.room.other...))
+		room = distinct(append(slices.Clone(own), m.room.other...))[1:]
 	}
+	near := append(slices.Clone(own), room...)
 	if !t.near {
 		far = distinct(append(slices.Clone(near), elsewhere()...))[len(near):]
 	}
-	for _, ask := range []struct {
-		packages []string
-		stage    stage
-		measured bool // these are asked of most mistakes
-	}{{near, quick, true}, {near, slow, true}, {far, quick, false}, {far, slow, false}, {near, full, false},
-		{far, full, false}} {
+	asks := []ask{{own, quick, true}, {own, small, true}, {own, slow, true}, {room, small, true}, {room, quick, true},
+		{room, slow, true}, {far, quick, false}, {far, slow, false}, {near, full, false}, {far, full, false}}
+	if t.small {
+		asks = append(asks[:4], ask{own, full, false})
+	}
+	for _, ask := range asks {
 		for _, of := range ask.packages {
-			runs, err := t.runsOf(ctx, of)
+			runs, err := t.runsOf(ctx, of, ask.stage)
 			if err != nil {
 				return "", "", err
 			}
@@ -130,6 +138,13 @@ func (t *trials) try(ctx context.Context, id int) (v verdict, by string, err err
 		}
 	}
 	return survived, "", nil
+}
+
+// ask is tests of packages that are asked together.
+type ask struct {
+	packages []string
+	stage    stage
+	measured bool // these are asked of most mistakes
 }
 
 // ask runs tests of a package with a mistake. Those that do not pass have to pass without it.
@@ -156,32 +171,59 @@ func distinct(all []string) (once []string) {
 	return once
 }
 
-// runsOf returns the runs of a package's tests: none if it has no tests. Random tests are first run for a few draws,
-// which are enough for most mistakes; those that want more to pass, as right code shows, are left out then.
-func (t *trials) runsOf(ctx context.Context, of string) ([]testRun, error) {
-	if runs, ok := t.tests[of]; ok {
+// runsOf returns the runs of a package's tests in which those of a stage are: none if it has no tests. Random tests are
+// first run for a few draws, which are enough for most mistakes; those that want more to pass, as right code shows, are
+// left out then.
+func (t *trials) runsOf(ctx context.Context, of string, s stage) ([]testRun, error) {
+	if s == small && of != scenarios {
+		return nil, nil
+	}
+	key := of
+	if s == small {
+		key += " " + smallScenarios // which can be asked without finding out how long the others take
+	}
+	if runs, ok := t.tests[key]; ok {
 		return runs, nil
 	}
-	binary, err := filepath.Abs(filepath.Join(t.dir, fmt.Sprintf("%d.test", len(t.tests))))
+	binary, err := t.testsOf(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w", "-overlay", t.overlay, of}
-	if said, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("the tests of %s do not build: %s", of, said), err)
-	}
-	var runs []testRun
-	if _, err := os.Stat(binary); err == nil {
-		ways, err := t.ways(ctx, binary, of)
+	ways := []way{{[]string{"-test.run", smallScenarios}, small}}
+	if s != small && binary != "" {
+		ways, err = t.ways(ctx, binary, of)
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range ways {
+	}
+	var runs []testRun
+	for _, w := range ways {
+		if binary != "" {
 			runs = append(runs, testRun{binary: binary, way: w})
 		}
 	}
-	t.tests[of] = runs
+	t.tests[key] = runs
 	return runs, nil
+}
+
+// testsOf builds the tests of a package; "": it has none.
+func (t *trials) testsOf(ctx context.Context, of string) (string, error) {
+	if binary, ok := t.binaries[of]; ok {
+		return binary, nil
+	}
+	binary, err := filepath.Abs(filepath.Join(t.dir, fmt.Sprintf("%d.test", len(t.binaries))))
+	if err != nil {
+		return "", err
+	}
+	args := []string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w", "-overlay", t.overlay, of}
+	if said, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+		return "", errors.Join(fmt.Errorf("the tests of %s do not build: %s", of, said), err)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		binary = ""
+	}
+	t.binaries[of] = binary
+	return binary, nil
 }
 
 // measure limits a run by several times what it takes without a mistake, which the tests have to pass: a machine that
@@ -220,6 +262,14 @@ func (t *trials) ways(ctx context.Context, binary, of string) ([]way, error) {
 	}
 	lasted := durations(right.said)
 	failed := lasted["FAIL"] // they want more draws
+	if of == scenarios {
+		for name := range lasted["PASS"] {
+			if strings.HasPrefix(name, smallScenarios) { // asked by now
+				delete(lasted["PASS"], name)
+				failed[name] = 0
+			}
+		}
+	}
 	ways := []way{{append(slices.Clone(few), skipping(append(slowest(lasted["PASS"]), sortedNames(failed)...))...), quick}}
 	if long := slowest(lasted["PASS"]); len(long) > 0 {
 		ways = append(ways, way{append(few, "-test.run", exactly(long)), slow})

@@ -181,6 +181,9 @@ func TestBadArrivalsAreRefusedByName(t *testing.T) {
 	}{
 		{Spec{}, `arrivals.process is ""; accepted: poisson, gamma`},
 		{Spec{Process: "poisson"}, "arrivals.rate is 0"},
+		{Spec{Process: "gamma", CV: 2}, "arrivals.rate is 0"},
+		{Spec{Process: "constant"}, "arrivals.rate is 0"},
+		{Spec{Process: "sinusoid", PeriodS: 9}, "arrivals.rate is 0"},
 		{Spec{Process: "poisson", Rate: math.NaN()}, "arrivals.rate is NaN"},
 		{Spec{Process: "poisson", Rate: math.Inf(1)}, "arrivals.rate is +Inf"},
 		{Spec{Process: "poisson", Rate: -1}, "arrivals.rate is -1"},

@@ -368,6 +368,7 @@ func TestPairsEndOrRepeat(t *testing.T) {
 		{requests: 9, distinct: 2, want: 9, left: 2},
 		{requests: 9, distinct: 4, refused: "distinct_prompts is 4; accepted: at most 3"},
 		{repeat: true, requests: 0, want: 0, left: 3},
+		{repeat: true, requests: 1, want: 1, left: 1},
 		{repeat: true, requests: 2, want: 2, left: 2},
 		{repeat: true, requests: 7, want: 7, left: 3},
 	} {

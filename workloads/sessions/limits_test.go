@@ -100,3 +100,29 @@ func TestATurnFitsTheContextExactly(t *testing.T) {
 		}
 	}
 }
+
+// TestNoTurnIsAskedAtTheEnd: a turn takes a second and its user thinks for two, so that the third would be asked at 6 s.
+// A workload of that long is over by then.
+func TestNoTurnIsAskedAtTheEnd(t *testing.T) {
+	for durationS, want := range map[float64]int{6 - 1e-9: 2, 6: 2, 6 + 1e-9: 3} {
+		c := talk(0)
+		c.Arrivals, c.Concurrency, c.DurationS = arrivals.Spec{}, 1, durationS
+		c.Turns, c.Think = lengths.Fixed(9), Span{Distribution: "fixed", MeanS: 2}
+		s, err := NewSessionLoop(c, 1)
+		require.NoError(t, err)
+		all := converse(t, s, func(*sim.Request) sim.Duration { return sim.Second }, nil)
+		require.Len(t, all, want, "%v s", durationS)
+	}
+}
+
+// TestNoLawOfATaskDrawsMoreThanThereMayBe, however far its tail goes; a bound below that stays.
+func TestNoLawOfATaskDrawsMoreThanThereMayBe(t *testing.T) {
+	c := AgentLoop{Loop: talk(0).Loop, Tasks: 1, Result: lengths.Fixed(10)}
+	c.Turns = lengths.Spec{Distribution: "lognormal", Mean: 5, CV: 9}
+	c.SubAgents = &SubAgents{Probability: 1, Agents: lengths.Spec{Distribution: "lognormal", Mean: 5, CV: 9},
+		Turns: lengths.Spec{Distribution: "lognormal", Mean: 5, CV: 9, Max: 7}, Prompt: lengths.Fixed(10)}
+	s, err := NewAgentLoop(c, 1)
+	require.NoError(t, err)
+	require.Equal(t, [3]float64{turnsMax, subAgentsMax, 7}, [3]float64{s.plans.turnsLaw.Max, s.plans.agentsLaw.Max,
+		s.plans.subTurns.Max})
+}
