@@ -13,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/rng"
 	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/check"
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/requests"
 	"github.com/decodesim/decodesim/workloads/sourcetest"
@@ -367,5 +368,21 @@ func TestAMixEndsWithItsRequestsOrItsDuration(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, want, s.SpanS(), 1e-9, "%d requests", n)
 		require.InDelta(t, min(n, 50), s.Requests(), 1e-9)
+	}
+}
+
+// TestAsManyRequestsAreExpectedAsThereMayBe, but for a million that may come beside what is expected.
+func TestAsManyRequestsAreExpectedAsThereMayBe(t *testing.T) {
+	for more, want := range map[float64]string{0: "", .25: "a duration in which fewer requests than"} {
+		m := sourcetest.Plain()
+		m.Classes = []requests.Class{{Name: "a"}}
+		_, err := NewMix(Mix{Mix: m, DurationS: 4, ByClass: []arrivals.Spec{
+			{Process: "constant", Rate: (check.RequestsMax-1e6)/4 + more},
+		}}, 1)
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
 	}
 }

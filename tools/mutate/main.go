@@ -110,7 +110,8 @@ func (t *trials) sample(ctx context.Context, w io.Writer, of []mistake, skip, n 
 		return sum, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	t.dir, t.mistakes, t.tests, t.binaries = dir, map[int]*mistake{}, map[string][]testRun{}, map[string]string{}
+	t.dir, t.mistakes = dir, map[int]*mistake{}
+	t.tests, t.binaries = map[string][]testRun{}, map[string]string{}
 	all := skip + n
 	for i := range of[:min(len(of), all+all/3+1)] {
 		t.mistakes[i+1] = &of[i]

@@ -104,7 +104,7 @@ func TestGapsAreBurstyWithinBurstsToo(t *testing.T) {
 // TestAScaledProcessHasAMultipleOfItsRate, at every instant, and as it was is left alone.
 func TestAScaledProcessHasAMultipleOfItsRate(t *testing.T) {
 	for _, s := range []Spec{
-		{Process: "poisson", Rate: 8}, {Process: "gamma", Rate: 8, CV: 2}, {Process: "constant", Rate: 8},
+		{Process: "poisson", Rate: 8}, {Process: "gamma", Rate: 8, CV: 2}, {Process: "constant", Rate: .25},
 		{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6},
 		{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6, Rate: 5},
 		{Process: "piecewise", Points: []Point{{0, 1}, {10, 4}, {20, 2}}},
@@ -237,4 +237,31 @@ func TestBurstsCountWhatTheirStatesSend(t *testing.T) {
 			require.InEpsilon(t, n.start+(requests-sum)/n.rate[n.state()], at, 1e-9, "%+v: %g requests", s, requests)
 		}
 	}
+}
+
+// TestBurstsBeginInEquilibrium: a quarter of the runs begin with a burst of 20 requests/s, and each state lasts for
+// more than the 0.1 s in which requests are counted in nearly all of them.
+func TestBurstsBeginInEquilibrium(t *testing.T) {
+	const runs, within = 2000, 0.1
+	n := 0
+	for seed := range uint64(runs) {
+		p, err := New(Spec{Process: "on-off", OnRate: 20, OnS: 100, OffS: 300}, seed)
+		require.NoError(t, err)
+		var first [20]float64
+		p.Fill(first[:])
+		for _, at := range first {
+			if at < within {
+				n++
+			}
+		}
+	}
+	const mean, variance = 20 * within / 4, 20 * within / 4 * (1 + 20*within*3/4)
+	require.InDelta(t, mean, float64(n)/runs, 4*math.Sqrt(variance/runs))
+}
+
+// TestARateThatEndsAtNoneIsExpectedWholeByThen: it falls from 10 requests/s to none in 10 s.
+func TestARateThatEndsAtNoneIsExpectedWholeByThen(t *testing.T) {
+	p, err := New(Spec{Process: "piecewise", Points: []Point{{0, 10}, {10, 0}}}, 1)
+	require.NoError(t, err)
+	require.InDelta(t, 5, p.MeanRate(50), 1e-12)
 }

@@ -325,6 +325,38 @@ func TestAgentsKeepTheirLimits(t *testing.T) {
 	require.Equal(t, []int{10, 2}, []int{n, tasks})
 }
 
+// TestATaskIsUnfinishedWhereTheWorkloadEndsIt, and not one that ends before.
+func TestATaskIsUnfinishedWhereTheWorkloadEndsIt(t *testing.T) {
+	for durationS, want := range map[float64]TaskOutcome{3: TaskUnfinished, 9: TaskCompleted} {
+		c := AgentLoop{Tasks: 1, Result: lengths.Fixed(10), Tool: Span{Distribution: "fixed", MeanS: 1},
+			Loop: Loop{Concurrency: 1, DurationS: durationS, Turns: lengths.Fixed(4),
+				Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30)}}}
+		s, err := NewAgentLoop(c, 1)
+		require.NoError(t, err)
+		_, tasks := work(t, s, func(*sim.Request) sim.Duration { return sim.Second }, nil)
+		require.Len(t, tasks, 1)
+		require.Equal(t, want, tasks[0].Outcome, "%v s", durationS)
+	}
+}
+
+// TestNoTaskIsMissedBehindTheLast: a client whose pause ends beyond the clock is an error only where it has another
+// task to begin.
+func TestNoTaskIsMissedBehindTheLast(t *testing.T) {
+	for n := range int64(2) {
+		c := AgentLoop{Tasks: n + 1, Result: lengths.Fixed(10), Loop: Loop{Concurrency: 1, PauseS: sim.HorizonS / 100,
+			Turns: lengths.Fixed(1), Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30)}}}
+		s, err := NewAgentLoop(c, 1)
+		require.NoError(t, err)
+		_, tasks := work(t, s, func(*sim.Request) sim.Duration { return sim.Seconds(.995 * sim.HorizonS) }, nil)
+		require.Len(t, tasks, 1)
+		if n == 0 {
+			require.NoError(t, s.Err())
+		} else {
+			require.ErrorContains(t, s.Err(), "a task would begin after")
+		}
+	}
+}
+
 // TestAgentsRefuse: what agents cannot have is an error that names the key.
 func TestAgentsRefuse(t *testing.T) {
 	for want, change := range map[string]func(c *AgentLoop){

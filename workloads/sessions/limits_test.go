@@ -101,8 +101,8 @@ func TestATurnFitsTheContextExactly(t *testing.T) {
 	}
 }
 
-// TestNoTurnIsAskedAtTheEnd: a turn takes a second and its user thinks for two, so that the third would be asked at 6 s.
-// A workload of that long is over by then.
+// TestNoTurnIsAskedAtTheEnd: a turn takes a second and its user thinks for two, so that the third would be asked at
+// 6 s. A workload of that long is over by then.
 func TestNoTurnIsAskedAtTheEnd(t *testing.T) {
 	for durationS, want := range map[float64]int{6 - 1e-9: 2, 6: 2, 6 + 1e-9: 3} {
 		c := talk(0)
