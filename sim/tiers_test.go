@@ -202,6 +202,30 @@ func TestWritesShareTheNetworkWithTransfers(t *testing.T) {
 	}
 }
 
+// TestAFailureEndsWhatIsWritten: after 32 s the cache of request 0 has left by the port, and its 32 tokens are written
+// by it. If the instance fails 8 s later and comes back at once, the next cache has the port to itself, and otherwise
+// for 48 of 56 s one half.
+func TestAFailureEndsWhatIsWritten(t *testing.T) {
+	for fails, took := range map[bool]sim.Duration{true: 32, false: 54} {
+		second := sim.Time(42 * sim.Second)
+		sc := handing(sim.Stage{Link: sim.Link{Token: sim.Second, Layers: 1}}, sim.Request{Prompt: 32, Output: 2},
+			sim.Request{Prompt: 32, Output: 2, Arrival: second})
+		sc.tree = new(sim.Contents)
+		for i := range sc.requests {
+			sc.requests[i].Content = sc.tree.Add(0, 32)
+		}
+		tier := nvme()
+		tier.Write, tier.WriteShare, tier.SendingShare = sim.Link{Token: sim.Second}, sim.FullPort, sim.FullPort
+		sc.offload, sc.tiers, sc.sizeMax = 10, []sim.Tier{tier}, 1
+		if fails {
+			at := sim.Time(40 * sim.Second)
+			sc.script = []action{{at: at, what: "fail", retry: true}, {at: at + 1, what: "start"}}
+		}
+		j, _ := play(t, sc, "written")
+		require.InDelta(t, second.Add(sim.Duration(promptTime)+took*sim.Second).Seconds(), j.moved[1][1].Seconds(), 1e-9)
+	}
+}
+
 // TestASharedTierIsWrittenBackToASharedOne: what it has no room for is no instance's own.
 func TestASharedTierIsWrittenBackToASharedOne(t *testing.T) {
 	shared := nvme()

@@ -189,3 +189,39 @@ func TestAnAnswerOfOneTokenLeavesItsPrefillPoolOnce(t *testing.T) {
 	require.Equal(t, int64(2), j.Outcomes[sim.Completed])
 	require.Equal(t, int64(32), cl.PoolTotals(0).Cached)
 }
+
+// TestTokensThatWereEmittedBeforeATransferCount: a prefill pool has emitted the first token of either request. While
+// their caches are on their way, wait for blocks and have arrived, these are two, with those that are emitted then.
+func TestTokensThatWereEmittedBeforeATransferCount(t *testing.T) {
+	for _, push := range []bool{false, true} {
+		sc := handing(sim.Stage{Tokens: 1, Push: push, Link: sim.Link{Latency: sim.Second, Layers: 1}},
+			sim.Request{Prompt: 10, Output: 5}, sim.Request{Prompt: 10, Output: 5})
+		decode := &sc.pools[0]
+		decode.blocks, decode.maxLen, sc.maxLen = 1, 16, 16 // one after the other
+		j := newJournal()
+		c := sc.config(j)
+		seen := map[sim.Time]int64{}
+		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+			seen[now] = c.State(now).OutputTokens
+			return now.Add(7*sim.Millisecond + 1)
+		}
+		run(t, c)
+		require.Len(t, j.tokens, 2)
+		waits := 0
+		for at, tokens := range seen {
+			want := int64(0)
+			for _, times := range j.tokens {
+				for _, emitted := range times {
+					if emitted < at {
+						want++
+					}
+				}
+			}
+			require.Equal(t, want, tokens, "at %v", at)
+			if tokens == 1 || tokens == 2 {
+				waits++
+			}
+		}
+		require.Greater(t, waits, 100, "most of a second")
+	}
+}

@@ -218,3 +218,25 @@ func TestASampleIsOfEveryFewRequests(t *testing.T) {
 		assert.Equal(t, want, got, "every %d", every)
 	}
 }
+
+// TestTheRecorderHasWhatASampleHas: the chunks of a request whose tokens come one by one, in a run of steps and
+// together.
+func TestTheRecorderHasWhatASampleHas(t *testing.T) {
+	f := &metrics.Full{}
+	f.Stream = metrics.NewChunks(1)
+	s := views.NewSample(f, 1, views.NewWire(views.Stream{}, 1))
+	r := &sim.Request{Prompt: 1, Output: 9, Traced: true}
+	r.First, r.Last, r.Emitted = ms(5), ms(5), 1
+	s.First(r)
+	s.Tokens(r, 1, ms(5), &sim.Segment{First: sim.Millisecond, Steps: 4}, 4)
+	require.EqualValues(t, 4, f.Stream.Gaps().N())
+	s.Delayed(r, 5, ms(9), ms(12))
+	require.EqualValues(t, 5, f.Stream.Gaps().N())
+	s.Accepted(r, 6, ms(12), 2)
+	require.EqualValues(t, 7, f.Stream.TokenGaps().N())
+	r.Emitted = 8
+	s.Done(r, ms(12), sim.Completed)
+	require.EqualValues(t, 1, f.E2E.N())
+	assert.Equal(t, []views.Chunk{{At: ms(5), Tokens: 1}, {At: ms(6), Tokens: 1}, {At: ms(7), Tokens: 1},
+		{At: ms(8), Tokens: 1}, {At: ms(9), Tokens: 1}, {At: ms(12), Tokens: 3}}, s.Records()[0].Steps)
+}
