@@ -121,3 +121,23 @@ func TestASpreadIsAHistogram(t *testing.T) {
 func filled(counts []uint64, buckets int) []uint64 {
 	return append(slices.Clone(counts), make([]uint64, buckets-len(counts))...)
 }
+
+// TestJoulesArePowerOverTheTimeOfPhases: of 100 s up 60 are busy, 20 of them with prompts. Steps of decodes alone take
+// the other 40, of which their bound is 10, or more than they took.
+func TestJoulesArePowerOverTheTimeOfPhases(t *testing.T) {
+	p := Power{IdleW: 100, PrefillW: 600, DecodeW: 300, PeakW: 500, HostW: 50}
+	for bound, decode := range map[float64]float64{0: 300 * 40, 10: 300*40 + 200*10, 50: 500 * 40} {
+		of := sim.PoolTotals{UpS: 100, BusyS: 60}
+		of.Phases.PrefillS, of.Phases.DecodeBoundS = 20, bound
+		assert.Equal(t, Phases{Idle: 100 * 40, Prefill: 600 * 20, Decode: decode, Host: 50 * 100}, p.Joules(&of))
+	}
+}
+
+// TestAWindowOfAThousandthLessIsWhole: of 4, 0 and 2 arrivals the mean is half of the most, and without the window of
+// none three quarters.
+func TestAWindowOfAThousandthLessIsWhole(t *testing.T) {
+	for end, want := range map[float64]float64{1: .5, .999: .5, .998: .25} {
+		o := &OverTime{WidthS: 1, Windows: []WindowResult{{ToS: 1, Arrived: 4}, {ToS: end}, {ToS: 1, Arrived: 2}}}
+		assert.InDelta(t, want, peakShare(o), 1e-12, "%g s", end)
+	}
+}

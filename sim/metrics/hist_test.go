@@ -156,3 +156,13 @@ func TestRoomIsNoCount(t *testing.T) {
 	room.Add(0, 3)
 	require.Equal(t, []uint64{3, 3, 0, 0, 0}, room.Counts())
 }
+
+// TestAHistogramIsEmptyOnceItIsReset, whatever it has counted.
+func TestAHistogramIsEmptyOnceItIsReset(t *testing.T) {
+	for n := range uint64(3) {
+		var empty, h Hist
+		h.Add(1000, n)
+		h.reset()
+		require.Equal(t, empty.Counts(), h.Counts())
+	}
+}

@@ -62,6 +62,17 @@ func TestASummaryCountsWhatWasSent(t *testing.T) {
 	assert.Equal(t, "only 200 measured requests: no more than 3 of them are at or above p99", s.Warnings[0])
 }
 
+// TestOneRequestHasNoRate: it takes as long as the run. Nor have requests that all come at once.
+func TestOneRequestHasNoRate(t *testing.T) {
+	_, s, _ := run(t, "workload.requests=1")
+	assert.InEpsilon(t, s.Latency.E2E.Mean, s.DurationS, 1e-9)
+	assert.Less(t, s.DurationS, 1.0)
+	assert.Equal(t, [2]float64{0, 0}, [2]float64{s.Load.OfferedPerS, s.Load.ServedPerS})
+	_, s, _ = run(t, "workload.arrivals=null", "workload.closed_loop={concurrency: 5}", "workload.requests=5")
+	assert.EqualValues(t, 5, s.Requests.Completed)
+	assert.Equal(t, [2]float64{0, 0}, [2]float64{s.Load.OfferedPerS, s.Load.ServedPerS})
+}
+
 func TestASummaryOfNothingIsJSON(t *testing.T) {
 	_, s, _ := run(t, "pools.serve.max_model_len=120")
 	assert.Equal(t, metrics.Requests{Arrived: 200, Rejected: 200}, s.Requests)

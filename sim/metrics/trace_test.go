@@ -87,3 +87,12 @@ func TestTokensThatWaitedOrCameTogetherHaveTheirOctaves(t *testing.T) {
 		require.Equal(t, want[i].Counts(), f.octaves[i].gaps.Counts(), "octave %d", i)
 	}
 }
+
+// TestOctavesEndAtTwiceTheirBeginning, or with the last token that a request can have.
+func TestOctavesEndAtTwiceTheirBeginning(t *testing.T) {
+	var f Full
+	f.octave(3).gaps.Add(1, 1)
+	f.octave(1<<30).gaps.Add(1, 1)
+	list := f.positions()
+	require.Equal(t, []int32{2, 4, 1 << 30, 1<<31 - 1}, []int32{list[0].From, list[0].To, list[1].From, list[1].To})
+}

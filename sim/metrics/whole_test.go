@@ -259,6 +259,7 @@ workload:
 	assert.EqualValues(t, 100, s.Transfers.N)
 	assert.EqualValues(t, 100*300, s.Transfers.Tokens)
 	require.Len(t, s.Pools, 2)
+	assert.Equal(t, [2]int64{0, 100}, [2]int64{s.Pools[0].Received, s.Pools[1].Received})
 }
 
 // TestATimelineIsSpacedByTheSpanOfItsRun, 2048 samples of it, but no closer than a millisecond; without a span of which

@@ -228,3 +228,14 @@ func TestAWindowMayBeginWithAnArrival(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsDoubleWhereTheyAreTooMany: the instant at which one more would begin.
+func TestWindowsDoubleWhereTheyAreTooMany(t *testing.T) {
+	w := NewWindows(WindowArguments{Width: 10})
+	w.at(10*windowsMax - 1)
+	require.Equal(t, sim.Duration(10), w.width)
+	require.Len(t, w.list, windowsMax)
+	w.at(10 * windowsMax)
+	require.Equal(t, sim.Duration(20), w.width)
+	require.Len(t, w.list, windowsMax/2+1)
+}

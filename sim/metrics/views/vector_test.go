@@ -1,6 +1,7 @@
 package views_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -239,4 +240,26 @@ func TestTheRecorderHasWhatASampleHas(t *testing.T) {
 	require.EqualValues(t, 1, f.E2E.N())
 	assert.Equal(t, []views.Chunk{{At: ms(5), Tokens: 1}, {At: ms(6), Tokens: 1}, {At: ms(7), Tokens: 1},
 		{At: ms(8), Tokens: 1}, {At: ms(9), Tokens: 1}, {At: ms(12), Tokens: 3}}, s.Records()[0].Steps)
+}
+
+// TestTheGreatestValueIsHiddenByBuckets of a server, which has a time per token of two tokens.
+func TestTheGreatestValueIsHiddenByBuckets(t *testing.T) {
+	r := run(record(10, 40))
+	server, _ := views.Named("prometheus")
+	v := views.Of(server, r)
+	assert.True(t, math.IsNaN(v.Row(views.TTFT).Max()))
+	assert.InDelta(t, .03, v.Row(views.TPOT).Mean(), 1e-12)
+	client, _ := views.Named("vllm")
+	assert.InDelta(t, .01, views.Of(client, r).Row(views.TTFT).Max(), 1e-12)
+}
+
+// TestASampleStandsForAllRequests: of ten that have completed in 2 s one is in the sample, and it is good.
+func TestASampleStandsForAllRequests(t *testing.T) {
+	r := run(example())
+	r.Counts.Completed, r.SLO, r.Stream.Jitter = 10, metrics.Limits{TTFT: sim.Second}, 1
+	vllm, _ := views.Named("vllm")
+	good := views.Of(vllm, r).Goodput
+	require.NotNil(t, good)
+	assert.True(t, good.Sampled)
+	assert.InDelta(t, 5, good.PerS, 1e-12)
 }
