@@ -152,3 +152,41 @@ func TestTokensAreCountedAsTheyAreEmitted(t *testing.T) {
 	run(t, c)
 	require.Equal(t, sim.Duration(50), n)
 }
+
+// TestAHorizonReportsTheStepsThatHaveEnded of a request alone: the first token and five more, and none of the next
+// step.
+func TestAHorizonReportsTheStepsThatHaveEnded(t *testing.T) {
+	for _, traced := range []bool{true, false} {
+		sc := aheadScenario(false)
+		sc.requests = []sim.Request{{Prompt: 1, Output: 50, Traced: traced}}
+		j := newJournal()
+		c := sc.config(j)
+		c.Until = sim.Time(promptTime + 5*stepTime + stepTime/2)
+		cl := run(t, c)
+		require.Equal(t, int64(6), cl.Totals().OutputTokens)
+		require.EqualValues(t, 5, j.ITL.N())
+		require.Equal(t, "unfinished", j.ended[0])
+		if traced {
+			require.Len(t, j.tokens[0], 6)
+		}
+	}
+}
+
+// TestEveryFewRequestsAreTraced, and those that ask for it.
+func TestEveryFewRequestsAreTraced(t *testing.T) {
+	sc := aheadScenario(false)
+	for id := range int32(7) {
+		sc.requests = append(sc.requests, sim.Request{ID: id, Prompt: 1, Output: 4, Traced: id == 5})
+	}
+	j := newJournal()
+	c := sc.config(j)
+	c.TraceEvery = 3
+	run(t, c)
+	for id := range int32(7) {
+		want := 1 // the first token of each is reported in any case
+		if id%3 == 0 || id == 5 {
+			want = 4
+		}
+		require.Len(t, j.tokens[id], want, "request %d", id)
+	}
+}

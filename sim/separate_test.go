@@ -86,3 +86,30 @@ func queued(c *sim.Cluster) (n int) {
 	}
 	return n
 }
+
+// TestAnInstanceApartServesItsOwnRequests: of five that come 4 ms apart, the two replicas have every second one each,
+// whether they are simulated together, one after the other or at once, and up to a horizon within the outputs.
+func TestAnInstanceApartServesItsOwnRequests(t *testing.T) {
+	for _, until := range []sim.Time{0, sim.Time(promptTime + 6*stepTime)} {
+		var runs [3]*journal
+		for i := range runs {
+			sc := two()
+			for id := range int32(5) {
+				sc.requests = append(sc.requests, sim.Request{ID: id, Prompt: 10, Output: 9, Traced: true,
+					Arrival: sim.Time(id) * sim.Time(4*sim.Millisecond)})
+			}
+			runs[i] = newJournal()
+			c := sc.config(runs[i])
+			c.Pools[0].Router, c.Until, c.Unordered = new(inTurn), until, i > 0
+			if i == 2 {
+				c.Cores, c.Each = 2, atOnce
+			}
+			cl := run(t, c)
+			require.Equal(t, int64(5), cl.Totals().Arrived)
+			require.Equal(t, sim.Time(promptTime), runs[i].tokens[0][0])
+			require.Equal(t, sim.Time(4*sim.Millisecond).Add(promptTime), runs[i].tokens[1][0])
+		}
+		require.Equal(t, runs[0].tokens, runs[1].tokens)
+		require.Equal(t, runs[0].tokens, runs[2].tokens)
+	}
+}
