@@ -92,7 +92,7 @@ func (r small) continuous(sc *scenario) {
 func TestSmallScenariosEqualTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	r := small{rand.New(rand.NewPCG(17, 1))}
-	for i := range 20000 {
+	for i := range 4000 {
 		sc := r.scenario()
 		if r.flag() {
 			r.sglang(&sc)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/policies/internal/testcluster"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
@@ -161,6 +162,20 @@ func TestStaleLoadsLookStale(t *testing.T) {
 		c.Run()
 		assert.Equal(t, want, w.To[3], "staleness %v", staleness)
 	}
+}
+
+// TestASnapshotIsOfTheInstancesThatTakeRequests: of three, the first is down when a request goes to the second, and the
+// third when another comes. There are two either way, of which the first has nothing to do by then.
+func TestASnapshotIsOfTheInstancesThatTakeRequests(t *testing.T) {
+	router := testcluster.Watch(routers.NewLeast(routers.Requests, 1000*sim.Second))
+	c, _ := testcluster.New(func(c *sim.Config) {
+		c.Controller = testcluster.Must(fleet.NewFailures([]fleet.Failure{
+			{Instance: 0, At: testcluster.At(1), Down: 29 * sim.Second}, {Instance: 2, At: testcluster.At(35), Down: -1},
+		}, []int{3}))
+	}, []sim.Request{{Prompt: 8, Output: 90, Arrival: testcluster.At(5)},
+		{Prompt: 8, Output: 1, Arrival: testcluster.At(40)}}, testcluster.NewPool(3, router))
+	c.Run()
+	assert.Equal(t, map[int32]int32{0: 1, 1: 0}, router.To)
 }
 
 // TestRoutersAllocateNothing: in steady state, with fresh and with stale loads.

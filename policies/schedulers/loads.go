@@ -129,7 +129,7 @@ func (p *Continuous) resumeAhead(in *sim.Instance, w *sim.Work, a *ahead) (n int
 	for ; ; n++ {
 		r, all := in.ResumesNext(n)
 		if ordered && a.budget > p.DraftSlots && a.running < p.MaxNumSeqs && !w.LoadBefore(r, p.rulesAhead(a, n)) {
-			return n, false
+			return n, all // which counts only where loads have no order
 		}
 		if r == nil || a.budget <= p.DraftSlots || a.running >= p.MaxNumSeqs {
 			return n, all

@@ -113,3 +113,13 @@ func TestALoadBeginsBesideOneThatIsAboutToJoin(t *testing.T) {
 		sim.Request{Prompt: 8, Output: 1, Arrival: testcluster.At(2)})
 	assert.Equal(t, []string{"p1:1", "2 × d1", "p1:1+d1", "p1:1+d2", "d2", "6 × d1"}, got)
 }
+
+// TestNoLoadBeginsWithAStepThatPreempts: of two requests in 7 blocks the second goes at its 13th token, and returns
+// with 7 of its 13 in two of the three blocks that the first leaves. The other 6 take two more, so that it goes again:
+// the block that is free then is no other's, and the third request, which needs no more, comes behind it.
+func TestNoLoadBeginsWithAStepThatPreempts(t *testing.T) {
+	p := schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 8}
+	got := loadsOf(t, p, 7, 1, ahead, sim.Request{Prompt: 8, Output: 8}, sim.Request{Prompt: 8, Output: 8},
+		sim.Request{Prompt: 3, Output: 2, Arrival: testcluster.At(5)})
+	assert.Equal(t, []string{"4 × d2", "d1", "p1:7+d1", "d1", "p1:8", "p1:5", "d2", "d1"}, got)
+}

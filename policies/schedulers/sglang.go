@@ -252,9 +252,6 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) 
 			setFull(in)
 			return true
 		}
-		if b.input <= 0 || b.chunk <= 0 {
-			return true
-		}
 	}
 }
 

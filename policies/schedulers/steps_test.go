@@ -137,6 +137,10 @@ func TestPromptsComeFirst(t *testing.T) {
 		{"recompute what is longer than a step", 7, func(p *schedulers.PrefillFirst) { p.MaxNumBatchedTokens = 12 },
 			append(twice(), sim.Request{Prompt: 4, Output: 2}),
 			[]string{"p1:8", "p2:12", "4 × d2", "3 × d1", "p1:13", "p1:5", "2 × d1"}},
+		// with their ninth tokens the first two take the blocks of the third, and no more have to go
+		{"recompute one", 6, func(*schedulers.PrefillFirst) {},
+			[]sim.Request{{Prompt: 4, Output: 8}, {Prompt: 4, Output: 8}, {Prompt: 4, Output: 8}},
+			[]string{"p3:12", "4 × d3", "3 × d2", "p1:9", "2 × d1"}},
 		{"swap", 6, func(p *schedulers.PrefillFirst) { p.Preempt = sim.Swap }, twice(),
 			[]string{"p2:16", "4 × d2", "6 × d1"}},
 		// when the first has ended, three blocks are free, which is one more than the third had
@@ -222,6 +226,15 @@ func TestOneBudgetForPromptsAndDecodes(t *testing.T) {
 	}
 }
 
+// TestAWholePromptWaitsForAStepWithRoom: of 8 tokens a decode leaves 7.
+func TestAWholePromptWaitsForAStepWithRoom(t *testing.T) {
+	for prompt, want := range map[int32][]string{7: {"p1:4", "p1:7+d1", "2 × d1"}, 8: {"p1:4", "3 × d1", "p1:8"}} {
+		p := &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, Unchunked: true}
+		assert.Equal(t, want, stepsOf(t, p, 100, nil, sim.Request{Prompt: 4, Output: 4},
+			sim.Request{Prompt: prompt, Output: 1, Arrival: testcluster.At(1)}))
+	}
+}
+
 // wide gives a step room for both prompts of twice.
 func wide(p *schedulers.Continuous) { p.MaxNumBatchedTokens = 16 }
 
@@ -258,6 +271,10 @@ func TestSGLangMakesRoomForWhatItExpects(t *testing.T) {
 		{"all at once", 100, func(*schedulers.SGLang) {}, three(), []string{"p3:21", "2 × d3", "d2", "4 × d1"}},
 		{"a budget of prompts", 100, func(p *schedulers.SGLang) { p.MaxPrefillTokens = 10 }, three(),
 			[]string{"p1:6", "p1:12", "p1:3", "2 × d3", "d2", "4 × d1"}},
+		{"a token of it is left", 100, func(p *schedulers.SGLang) { p.MaxPrefillTokens, p.ChunkedPrefillSize = 9, 100 },
+			three(), []string{"p2:18", "p1:3", "2 × d3", "d2", "4 × d1"}},
+		{"none of it is left", 100, func(p *schedulers.SGLang) { p.MaxPrefillTokens, p.ChunkedPrefillSize = 8, 100 },
+			three(), []string{"p1:6", "p1:12", "p1:3", "2 × d3", "d2", "4 × d1"}},
 		{"chunks", 100, func(p *schedulers.SGLang) { p.ChunkedPrefillSize = 8 }, three(),
 			[]string{"p1:6", "p1:8", "p2:7", "2 × d3", "d2", "4 × d1"}},
 		{"decodes ride along", 100, func(p *schedulers.SGLang) { p.ChunkedPrefillSize, p.EnableMixedChunk = 8, true },
