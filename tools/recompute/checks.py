@@ -190,6 +190,49 @@ def check_adapters(run, tally):
         tally["adapters"] += a["requests"]
 
 
+def check_pools(run, tally):
+    """What pools count sums to what the summary does, and replicas that are reserved are paid."""
+    s, pools = run.summary, run.summary["pools"]
+    require(sum(p.get("preemptions", 0) for p in pools) == s["requests"]["preemptions"], "preemptions of pools")
+    asked = run.scenario["pools"]
+    reserved = sum(p["gpus"] / p["replicas"] * a["reserved_replicas"] * a["reserved_price_per_hour"]
+                   for p, a in zip(pools, asked) if "reserved_replicas" in a and p["replicas"])
+    if reserved and s.get("cost"):
+        near(s["cost"].get("reserved_usd_per_hour", 0), reserved, "rent of reserved replicas")
+    waited = s["latency"].get("unanswered_s")
+    if run.rows and run.whole():
+        lost = sum(r["outcome"] == "failed" and r["output_tokens"] == 0 for r in run.measured)
+        require((waited["n"] if waited else 0) == lost, f"unanswered: {waited}, recomputed {lost}")
+    for p in pools:
+        if "speculation" in p and p["speculation"]["drafted"]:
+            require(p["speculation"]["accepted"] <= p["speculation"]["drafted"], f"more accepted than drafted: {p}")
+        tally["pools"] += 1
+
+
+def check_timeline(run, tally):
+    """timeline.csv has the windows of the summary, and those of classes sum to them."""
+    o = run.summary.get("over_time")
+    if not o:
+        return
+    rows = run.table("timeline.csv")
+    require(len(rows) == len(o["windows"]), f"{len(rows)} rows of {len(o['windows'])} windows")
+    each = collections.Counter()
+    for r in run.table("timeline_classes.csv"):
+        for key in ("arrived", "completed", "unserved", "waiting"):
+            each[float(r["from_s"]), key] += int(r[key] or 0)
+    for r, w in zip(rows, o["windows"]):
+        for key in ("from_s", "to_s", "arrived", "completed", "waiting"):
+            near(float(r[key]), w[key], "timeline.csv " + key)
+        for key in ("n", "p50", "p90", "p95", "p99"):
+            got = r["ttft_n" if key == "n" else f"ttft_{key}_s"]
+            require((float(got) if got else None) == w["ttft_s"][key], f"timeline.csv ttft {key}: {got}, {w}")
+        if each and r["from_s"]:
+            for key in ("arrived", "completed", "waiting"):
+                got = each[float(r["from_s"]), key]
+                require(got == w[key], f"{key} of classes from {r['from_s']} s: {got}, of all {w[key]}")
+        tally["timeline"] += 1
+
+
 def check_windows(run, tally):
     """Windows of time and alerts, of runs all of whose requests were completed and measured."""
     o, q = run.summary.get("over_time"), run.summary["requests"]
@@ -252,4 +295,4 @@ def limits_asked(scenario):
 
 
 CHECKS = [check_rules, check_slo, check_classes, check_tasks, check_thoughts, check_load, check_money, check_adapters,
-          check_windows]
+          check_pools, check_timeline, check_windows]

@@ -29,17 +29,14 @@ class Run:
     """What a run left in a directory."""
 
     def __init__(self, scenario, path):
-        self.scenario, self.work = scenario, scenario["workload"]
+        self.scenario, self.work, self.path = scenario, scenario["workload"], path
         with open(os.path.join(path, "summary.json")) as f:
             self.summary = json.load(f)
         self.rows = []
         if self.summary["requests"]["arrived"]:  # a run without requests leaves no rows
             with open(os.path.join(path, "requests.csv")) as f:
                 self.rows = [self.row(r) for r in csv.DictReader(f)]
-        self.tasks = []
-        if os.path.exists(os.path.join(path, "tasks.csv")):
-            with open(os.path.join(path, "tasks.csv")) as f:
-                self.tasks = [self.row(r) for r in csv.DictReader(f)]
+        self.tasks = [self.row(r) for r in self.table("tasks.csv")]
         with open(os.path.join(path, "vllm_bench.json")) as f:
             self.bench = json.load(f)
         with open(os.path.join(path, "scenario.yaml")) as f:  # which may have a warm-up that the scenario did not
@@ -51,6 +48,13 @@ class Run:
     def row(r):
         texts = ("pool", "outcome", "route", "class")
         return {k: v if k in texts else float(v) if v != "" else None for k, v in r.items()}
+
+    def table(self, name):
+        """The rows of a file that the run may have left."""
+        if not os.path.exists(os.path.join(self.path, name)):
+            return []
+        with open(os.path.join(self.path, name)) as f:
+            return list(csv.DictReader(f))
 
     def plain(self):
         """No chunks and no jitter: a client's times are those of the rows."""
