@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -53,19 +54,18 @@ func ruleLines(c *Comparison) []string {
 	var lines []string
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
-		if len(s.Summary.Rules) > 0 && s.Summary.Rules[0].Unmeasured != "" {
-			lines = append(lines, fmt.Sprintf("%s: whether its SLO is met is unknown: %s.", s.Name,
-				s.Summary.Rules[0].Unmeasured))
-			continue
-		}
 		var broken []string
+		unmeasured := ""
 		for _, v := range s.Summary.Rules {
 			if v.Broken() {
 				broken = append(broken, fmt.Sprintf("%q (%s)", v.Rule, report.RuleValue(&v)))
 			}
+			unmeasured = cmp.Or(unmeasured, v.Unmeasured)
 		}
 		switch n := len(s.Summary.Rules); {
 		case n == 0:
+		case len(broken) == 0 && unmeasured != "":
+			lines = append(lines, fmt.Sprintf("%s: whether its SLO is met is unknown: %s.", s.Name, unmeasured))
 		case len(broken) == 0:
 			lines = append(lines, fmt.Sprintf("%s meets its SLO: %s.", s.Name, text.Counted(n, "rule")))
 		default:

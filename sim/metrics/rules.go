@@ -224,10 +224,16 @@ func (m *Recorder) Verdicts() []Verdict {
 	for i := range m.Rules {
 		v := m.verdict(i)
 		v.Unmeasured = m.unmeasured()
+		if r := &m.Rules[i]; v.Unmeasured == "" && r.Share == 0 && r.Terms[0].Metric == RuleTask && !m.taskMeasured() {
+			v.Unmeasured = "no task was measured from its beginning to its end"
+		}
 		verdicts = append(verdicts, v)
 	}
 	return verdicts
 }
+
+// taskMeasured reports whether a task that began after the warm-up has ended, with a result or without.
+func (m *Recorder) taskMeasured() bool { return m.Tasks != nil && m.Tasks.Time.N()+m.Tasks.missing > 0 }
 
 func (m *Recorder) verdict(i int) Verdict {
 	r := &m.Rules[i]

@@ -158,6 +158,25 @@ func TestWhatNothingWasMeasuredOfIsSaid(t *testing.T) {
 	assert.Nil(t, SplitOf(nil, nil, 0), "there is no rent to divide")
 }
 
+// TestARuleOnTasksIsUnknownWithoutTasks: where requests were measured, but no task that began after the warm-up has
+// ended, other rules are judged, and that on tasks is not called missed.
+func TestARuleOnTasksIsUnknownWithoutTasks(t *testing.T) {
+	m := Recorder{Warmup: 10, Rules: Rules{rule(RuleTask, 95, 7), rule(RuleE2E, Max, 7)}}
+	r := &sim.Request{Arrival: 12}
+	r.First, r.Emitted = 14, 1
+	m.Done(r, 16, sim.Completed)
+	m.Task(&Task{Begun: 9, Ended: 16})
+	m.Task(&Task{Begun: 11, Ended: 16, Ending: TaskUnfinished})
+	v := m.Verdicts()
+	assert.Equal(t, "no task was measured from its beginning to its end", v[0].Unmeasured)
+	assert.False(t, v[0].Broken())
+	assert.Nil(t, v[0].Written().Met, "it is unknown")
+	assert.True(t, *v[1].Written().Met)
+	m.Task(&Task{Begun: 11, Ended: 16, Ending: TaskFailed})
+	require.Empty(t, m.Verdicts()[0].Unmeasured)
+	assert.True(t, m.Verdicts()[0].Broken(), "what has failed is longer than any limit")
+}
+
 // TestARunIsMeasuredIfARequestHasEnded, however it ended.
 func TestARunIsMeasuredIfARequestHasEnded(t *testing.T) {
 	for _, c := range []struct {

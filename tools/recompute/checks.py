@@ -9,7 +9,8 @@ from run import BIN, NS, TOKENS, near, quantiles, require
 
 def blocks(run):
     """The whole run and its classes: name, block of the summary, rows, tasks, and gaps if all are known."""
-    whole = ("", run.summary, run.measured, run.tasks, run.measured_itls())
+    tasks = [t for t in run.tasks if t["begun_s"] >= run.warmup]
+    whole = ("", run.summary, run.measured, tasks, run.measured_itls())
     yield whole
     for c in run.summary.get("classes") or []:
         mine = [r["class"] == c["name"] for r in run.measured]
@@ -27,8 +28,8 @@ def check_rules(run, tally):
             if rule.metric == "task" and tasks is None or rule.metric == "itl" and itls is None:
                 continue
             what = f"{name}{v['rule']}"
-            if not rows and rule.metric != "task":
-                require(v["met"] is None and v["value"] is None, f"{what}: judged without requests: {v}")
+            if not rows or rule.metric == "task" and not rule.share and not any(samples(rule, rows, None, tasks)):
+                require(v["met"] is None and v["value"] is None, f"{what}: judged by nothing: {v}")
                 continue
             if rule.share:
                 value, met = share(rule, rows)
