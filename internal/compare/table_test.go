@@ -234,9 +234,9 @@ func TestWhatIsUnknownOfAnSLOHidesNoRuleThatIsBroken(t *testing.T) {
 		return ruleLines(&Comparison{Scenarios: []Candidate{{Name: "x", Summary: &metrics.Summary{Rules: rules}}}})
 	}
 	unknown := metrics.Verdict{Rule: "task p95 <= 1s", Value: math.NaN(), Unmeasured: "no task was measured"}
-	kept := metrics.Verdict{Rule: "e2e p95 <= 1s", Value: .5, Met: true}
+	met := metrics.Verdict{Rule: "e2e p95 <= 1s", Value: .5, Met: true}
 	broken := metrics.Verdict{Rule: "ttft p95 <= 1s", Value: 2}
-	require.Equal(t, []string{"x: whether its SLO is met is unknown: no task was measured."}, lines(kept, unknown))
+	require.Equal(t, []string{"x: whether its SLO is met is unknown: no task was measured."}, lines(met, unknown))
 	require.Equal(t, []string{`x breaks its SLO: "ttft p95 <= 1s" (2.00 s).`}, lines(unknown, broken))
-	require.Equal(t, []string{"x meets its SLO: 1 rule."}, lines(kept))
+	require.Equal(t, []string{"x meets its SLO: 1 rule."}, lines(met))
 }

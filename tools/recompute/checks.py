@@ -3,7 +3,7 @@
 import collections
 import math
 
-from rules import Rule, broken, fired, in_windows, judge_span, latency, ps, samples, share
+from rules import Rule, broken, fired, in_windows, instant, judge_span, latency, ps, samples, share
 from run import BIN, NS, TOKENS, near, quantiles, require
 
 
@@ -235,23 +235,23 @@ def check_timeline(run, tally):
 
 
 def check_windows(run, tally):
-    """Windows of time and alerts, of runs all of whose requests were completed and measured."""
+    """Windows of time and alerts, of runs all of whose requests were completed."""
     o, q = run.summary.get("over_time"), run.summary["requests"]
-    if (not o or not run.rows or not run.plain() or not run.whole() or run.warmup or
-            q["completed"] != q["arrived"]):
+    if not o or not run.rows or not run.plain() or not run.whole() or q["completed"] != q["arrived"]:
         return
-    width, windows, rows, n = ps(o["width_s"]), o["windows"], run.rows, len(o["windows"])
-    first = [(ps(r["arrival_s"]) + ps(r["ttft_s"])) // width for r in rows]
-    last = [(ps(r["arrival_s"]) + ps(r["e2e_s"])) // width for r in rows]
-    came = collections.Counter(ps(r["arrival_s"]) // width for r in rows)
-    answered, ended, waiting = collections.Counter(first), collections.Counter(last), 0
+    width, windows, n = ps(o["width_s"]), o["windows"], len(o["windows"])
+    came = collections.Counter(ps(r["arrival_s"]) // width for r in run.rows)
+    answered = collections.Counter(instant(r, "ttft") // width for r in run.rows)
+    ended = collections.Counter(instant(r, "e2e") // width for r in run.measured)
+    firsts, waiting = [[] for _ in range(n)], 0
+    for r in run.measured:
+        firsts[instant(r, "ttft") // width].append(r["ttft_s"])
     for i, w in enumerate(windows):
         what = f"the window from {w['from_s']} s: "
         waiting += came[i] - answered[i]
-        got = (w["arrived"], w["completed"], w["waiting"], w["ttft_s"]["n"])
-        require(got == (came[i], ended[i], waiting, answered[i]), f"{what}{got}, recomputed "
-                f"{(came[i], ended[i], waiting, answered[i])}")
-        quantiles(w["ttft_s"], [r["ttft_s"] for r, k in zip(rows, first) if k == i], what + "TTFT", tally)
+        got, want = (w["arrived"], w["completed"], w["waiting"]), (came[i], ended[i], waiting)
+        require(got == want, f"{what}{got}, recomputed {want}")
+        quantiles(w["ttft_s"], firsts[i], what + "TTFT", tally)
         tally["windows"] += 1
     check_verdicts(run, o, windows, width, n, tally)
 
@@ -268,9 +268,9 @@ def check_verdicts(run, o, windows, width, n, tally):
         whole_rules.append(Rule(f"{100 * asked!r}% of requests: {terms}"))
     if any(r.metric == "itl" and not r.share for r in whole_rules) and itls is None:
         return
-    found = {r.text: in_windows(r, run.rows, itls, run.tasks, width, n) for r in whole_rules}
+    of = {r.text: in_windows(r, run.measured, itls, tasks, width, n) for r in whole_rules}
     for i, w in enumerate(windows):
-        each = [judge_span(r, found[r.text][i]) for r in whole_rules]
+        each = [judge_span(r, of[r.text][i]) for r in whole_rules]
         each = [e for e in each if e is not None]
         if "unsure" in each:
             continue
@@ -284,7 +284,8 @@ def check_verdicts(run, o, windows, width, n, tally):
         rule = Rule(a["rule"])
         if rule.metric == "itl" and not rule.share and itls is None:
             continue
-        want = fired(a, rule, in_windows(rule, run.rows, itls, run.tasks, width, n), windows, o["width_s"])
+        found = in_windows(rule, run.measured, itls, tasks, width, n)
+        want = fired(a, rule, found, windows, o["width_s"])
         if want is not None:
             require((a["fired"] or []) == want, f"alert {a['rule']}: {a['fired']}, recomputed {want}")
             tally["alerts"] += 1
