@@ -125,10 +125,10 @@ func clearFull(in *sim.Instance) { in.PolicyState[fullSince] = 0 }
 // setFull records that no request can be admitted before the next departure.
 func setFull(in *sim.Instance) { in.PolicyState[fullSince] = in.Departures() + 1 }
 
-// budget is what a prefill batch may still take, in tokens.
+// budget is what a prefill batch may still take, in tokens. SGLang also asks for what the cache has without those that
+// are expected, which is never less than with them.
 type budget struct {
 	total int64 // of the KV cache, less the tokens that running requests are expected to emit
-	now   int64 // of the KV cache
 	input int64 // of MaxPrefillTokens
 	chunk int64 // of ChunkedPrefillSize
 	page  int64 // by which each request may exceed what it computes
@@ -143,7 +143,6 @@ const unlimited = 1 << 40
 func (b *budget) charge(n, expected int32) {
 	paged := (int64(n) + b.page - 1) / b.page * b.page
 	b.total -= paged + b.page + int64(expected)
-	b.now -= paged + b.page
 	b.input -= paged
 	b.chunk -= paged
 	b.prompts++
@@ -154,16 +153,16 @@ func (b *budget) charge(n, expected int32) {
 func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 	cache := in.Cache()
 	b.page = int64(cache.BlockSize())
-	b.now, b.input, b.chunk = cache.Free()*b.page, int64(p.MaxPrefillTokens), unlimited
+	b.total, b.input, b.chunk = cache.Free()*b.page, int64(p.MaxPrefillTokens), unlimited
 	if p.ChunkedPrefillSize > 0 {
 		b.chunk = int64(p.ChunkedPrefillSize)
 	}
 	if p.EnableMixedChunk {
 		ride := int64(in.Decoding()+in.Ending()+completing(in)) + in.DraftTokens()
-		b.now, b.input, b.chunk = b.now-ride, b.input-ride, b.chunk-ride
+		b.total, b.input, b.chunk = b.total-ride, b.input-ride, b.chunk-ride
 	}
 	whole, part := p.reserved(in)
-	b.total = b.now - whole
+	b.total -= whole
 	return b, part
 }
 
@@ -245,10 +244,10 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) 
 		taken := w.CachedFree()
 		w.Admit(r, 0)
 		w.Chunk(r, n)
-		b.now, b.total = b.now-taken, b.total-taken
+		b.total -= taken
 		b.charge(n, expected)
 		composed = true
-		if b.now <= 0 || b.total <= 0 {
+		if b.total <= 0 {
 			setFull(in)
 			return true
 		}
@@ -260,7 +259,7 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) 
 func (p *SGLang) next(in *sim.Instance, w *sim.Work, b *budget, composed bool) (r *sim.Request, n, expected int32) {
 	r = in.Head()
 	switch {
-	case r == nil, b.now > 0 && b.total > 0 && (b.input <= 0 || b.chunk <= 0):
+	case r == nil, b.total > 0 && (b.input <= 0 || b.chunk <= 0):
 		return nil, 0, 0
 	case in.Running() >= p.MaxRunningRequests:
 		setFull(in)
