@@ -258,7 +258,7 @@ def check_windows(run, tally):
 
 def check_verdicts(run, o, windows, width, n, tally):
     """Rules of the SLO by window, when it was broken, and alerts."""
-    itls = run.measured_itls()
+    itls, tasks = run.measured_itls(), [t for t in run.tasks if t["begun_s"] >= run.warmup]
     limits = run.summary.get("slo")
     whole_rules = [Rule(v["rule"]) for v in run.summary.get("slo_rules") or []]
     if limits and limits_asked(run.scenario):

@@ -334,7 +334,7 @@ def rules(r, s, files):
 
 def shedding(r, s, files):
     s["admission"] = dict(shed_limit=r.choice([1, 4]), **some(
-        r, .5, shed_priority_above=[0, 1], queue_limit=[8, 20]))
+        r, .7, shed_priority_above=[0, 1], queue_limit=[8, 20]))
     if r.random() < .5:
         s["admission"].update(tokens_per_s=3000, token_burst=20000)
     w = s["workload"]
@@ -521,6 +521,12 @@ def coherent(s):
     if "trace" in w or "lengths" in w:
         w.get("reasoning", {}).pop("tokens", None)
         w.get("reasoning", {"share": 1}).setdefault("share", .5)
+    if "trace" in w or any("arrivals" in c for c in w.get("classes", [])):
+        w.pop("distinct_prompts", None)
+    if "distinct_prompts" not in w:
+        w.pop("order", None)
+    if w.get("arrivals", {}).get("rate") != 2:  # a load that is not sustained is never precise
+        w.pop("precision", None)
     if "reasoning" in w and not turns:
         w["reasoning"].pop("in_context", None)
     if any(p["engine"] == "static" for p in s["pools"]) or "expert_skew" in first:
