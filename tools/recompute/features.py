@@ -327,9 +327,9 @@ def rules(r, s, files):
     if r.random() < .5:
         s["slo"]["itl_p99_ms"] = 100
     if r.random() < .7:
-        s["slo"]["window_s"] = .5
-        s["alerts"] = [dict(rule=f"ttft p95 <= {r.choice([30, 100])}ms", over_s=2, for_s=r.choice([0, 1])),
-                       dict(rule="e2e p50 <= 1s")]
+        s["slo"]["window_s"] = .2
+        s["alerts"] = [dict(rule=f"ttft p{p} <= {limit}ms", over_s=r.choice([.4, 1.2]), for_s=r.choice([0, .4]))
+                       for p in (50, 95) for limit in (15, 30, 60, 150)] + [dict(rule="e2e p50 <= 1s")]
 
 
 def shedding(r, s, files):
