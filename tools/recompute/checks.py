@@ -268,6 +268,8 @@ def check_verdicts(run, o, windows, width, n, tally):
         whole_rules.append(Rule(f"{100 * asked!r}% of requests: {terms}"))
     if any(r.metric == "itl" and not r.share for r in whole_rules) and itls is None:
         return
+    if any(t["task_s"] is None for t in tasks):  # it ended without a result, and nothing says when
+        return
     of = {r.text: in_windows(r, run.measured, itls, tasks, width, n) for r in whole_rules}
     for i, w in enumerate(windows):
         each = [judge_span(r, of[r.text][i]) for r in whole_rules]

@@ -106,7 +106,7 @@ def in_windows(rule, rows, itls, tasks, width, n):
                 at += ps(gap)
                 found[at // width].append(gap)
     elif rule.metric == "task" and not rule.share:
-        for t in tasks:  # all requests were completed, so that no task has failed
+        for t in tasks:
             found[(ps(t["begun_s"]) + ps(t["task_s"])) // width].append(t["task_s"])
     else:
         for r in rows:
