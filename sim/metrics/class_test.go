@@ -73,6 +73,9 @@ func TestClassesHaveTheChunksOfTheirRequests(t *testing.T) {
 		assert.Equal(t, want(n).Counts(), f.classes[i].Stream.Gaps().Counts())
 		assert.Same(t, f.classes[i].Windows, f.classes[i].Stream.Windows)
 	}
+	f.Warmup = 9
+	f.SeparateClasses([]Class{{Name: "chat"}})
+	assert.Equal(t, sim.Time(9), f.classes[0].Stream.Warmup)
 }
 
 // TestClassesByWindowSumToTheRun: in every window the requests of all classes are those of the run, what counts as good

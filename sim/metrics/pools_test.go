@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -158,6 +159,10 @@ func TestARentIsDividedByWhatStepsTook(t *testing.T) {
 		assert.InEpsilon(t, rent*(1-split.InputShare), split.USDPerMillionOutputTokens*20*100/1e6, 1e-9)
 	}
 	assert.Nil(t, metrics.SplitOf(c, &describe, 0))
+	assert.Nil(t, f.Summary(describe).Cost, "nothing has a price")
+	describe.RejectedFor = "longer than what is for it"
+	assert.NotContains(t, strings.Join(f.Summary(describe).Warnings, "; "), "longer", "none was rejected")
+	assert.Nil(t, f.Summary(describe).Pools[0].PrefixHitRate, "nothing is cached")
 	describe.USDPerHour, describe.Pools[0].USDPerHour = 0.5, 0.5
 	assert.InEpsilon(t, 0.5, f.Summary(describe).Cost.USDPerHour, 1e-9, "less than a dollar")
 }

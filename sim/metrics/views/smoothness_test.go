@@ -156,3 +156,17 @@ func TestToolsDisagreeAboutGoodRequests(t *testing.T) {
 		assert.Nil(t, views.Of(tool, r).Goodput, tool.Name)
 	}
 }
+
+// TestARequestWithoutAGapIsSmooth, and one with a single gap is if that is within the limit. Neither has a stall.
+func TestARequestWithoutAGapIsSmooth(t *testing.T) {
+	of := func(r views.Record) views.Smoothness {
+		return views.SmoothnessOf([]views.Record{r}, views.Pace{StallS: .5, ReaderTokensPerS: 10, ITLP99S: .1})
+	}
+	for share, r := range map[float64]views.Record{1: record(100), 0: record(100, 300)} {
+		s := of(r)
+		assert.InDelta(t, share, s.ITLP99Share, 0)
+		assert.InDelta(t, 0, s.StalledShare, 0)
+	}
+	assert.InDelta(t, 1, of(record(100, 200)).ITLP99Share, 0)
+	assert.InDelta(t, 1, of(record(100, 700)).StalledShare, 0)
+}

@@ -133,6 +133,9 @@ func TestToolsWeighRequestsDifferently(t *testing.T) {
 	itl := views.Of(guide, r).Row(views.ITL)
 	assert.Equal(t, int64(2), itl.Count)
 	assert.InDelta(t, .02, itl.Percentile(.8), 1e-12, "four of the five gaps, and a nearest rank")
+	for _, m := range guide.Measures {
+		assert.True(t, m.Ranked, m.Key)
+	}
 	assert.InDelta(t, .05, itl.Percentile(.81), 1e-12)
 }
 
