@@ -229,8 +229,10 @@ func TestAWindowMayBeginWithAnArrival(t *testing.T) {
 	}
 }
 
-// TestWindowsDoubleWhereTheyAreTooMany: the instant at which one more would begin.
+// TestWindowsDoubleWhereTheyAreTooMany: the instant at which one more would begin. None has no width.
 func TestWindowsDoubleWhereTheyAreTooMany(t *testing.T) {
+	require.NotPanics(t, func() { NewWindows(WindowArguments{Width: 1}) })
+	require.Panics(t, func() { NewWindows(WindowArguments{}) })
 	w := NewWindows(WindowArguments{Width: 10})
 	w.at(10*windowsMax - 1)
 	require.Equal(t, sim.Duration(10), w.width)

@@ -266,3 +266,21 @@ func TestASampleStandsForAllRequests(t *testing.T) {
 	assert.True(t, good.Sampled)
 	assert.InDelta(t, 5, good.PerS, 1e-12)
 }
+
+// TestALimitIsKeptByWhatIsAsLong: the example has its first token after 100 ms, the others 20 ms apart on average and
+// the last one after 180 ms.
+func TestALimitIsKeptByWhatIsAsLong(t *testing.T) {
+	const ms = sim.Millisecond
+	for _, c := range []struct {
+		limits metrics.Limits
+		want   float64
+	}{
+		{metrics.Limits{TTFT: 100 * ms, TPOT: 20 * ms, E2E: 180 * ms}, .5}, {metrics.Limits{TTFT: 100*ms - 1}, 0},
+		{metrics.Limits{TPOT: 20*ms - 1}, 0}, {metrics.Limits{E2E: 180*ms - 1}, 0}, {metrics.Limits{E2E: 180 * ms}, .5},
+	} {
+		r := run(example())
+		r.SLO, r.Stream.Jitter = c.limits, 1
+		vllm, _ := views.Named("vllm")
+		assert.InDelta(t, c.want, views.Of(vllm, r).Goodput.PerS, 1e-12, "%+v", c.limits)
+	}
+}
