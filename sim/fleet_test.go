@@ -50,6 +50,16 @@ func TestAFailureKeepsTheTokensOfStepsThatHaveEnded(t *testing.T) {
 	}
 }
 
+// TestAFailureKeepsTheTokenOfOneStep, where a single one of the steps that are taken together has ended.
+func TestAFailureKeepsTheTokenOfOneStep(t *testing.T) {
+	for steps := range sim.Duration(3) {
+		sc := two(sim.Request{Prompt: 20, Output: 9})
+		sc.script = []action{{at: sim.Time(promptTime + steps*stepTime + 1), what: "fail"}}
+		j, _ := play(t, sc, fmt.Sprintf("%d steps", steps))
+		require.Len(t, j.tokens[0], 1+int(steps))
+	}
+}
+
 // TestADrainLosesNothing: the instance finishes what it has, queue and all, without a longer gap, and takes nothing
 // more.
 func TestADrainLosesNothing(t *testing.T) {
