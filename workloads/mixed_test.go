@@ -359,7 +359,7 @@ func TestThePeakIsThatOfAMinute(t *testing.T) {
 // TestAMixEndsWithItsRequestsOrItsDuration: a stream falls from 10 requests/s to none in 10 s, so that 50 are expected
 // in the 20 s of the workload. For fewer it takes as long as those take, and for 50 or more all of its duration.
 func TestAMixEndsWithItsRequestsOrItsDuration(t *testing.T) {
-	for n, want := range map[int64]float64{32: 4, 50: 20, 51: 20} {
+	for n, want := range map[int64]float64{1: 10 - math.Sqrt(98), 32: 4, 50: 20, 51: 20} {
 		m := sourcetest.Plain()
 		m.Classes = []requests.Class{{Name: "a"}}
 		s, err := NewMix(Mix{Mix: m, Requests: n, DurationS: 20, ByClass: []arrivals.Spec{
