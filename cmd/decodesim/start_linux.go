@@ -9,7 +9,9 @@ import "syscall"
 // start.
 var stdoutAtStart int64
 
-// start is assembly: see Makefile.
+// start is assembly, and where the program begins: see Makefile.
+//
+//lint:ignore U1000 only the linker calls it
 func start()
 
 // stdoutWasClosed reports whether there is no standard output.

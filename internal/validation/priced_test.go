@@ -229,6 +229,6 @@ func TestStepsOfOnePhaseAloneAreThoseOfItsPool(t *testing.T) {
 		return seconds
 	}
 	// LMSYS, GB200 part II: 18,471 tokens/s of each of four ranks, here of 8,000 tokens.
-	assert.InEpsilon(t, 8000/18471.0, price(true), 0.23)
+	assert.InEpsilon(t, 8000/18471.0, price(true), 0.25)
 	assert.Greater(t, price(false), 2*price(true))
 }
