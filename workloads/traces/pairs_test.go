@@ -49,9 +49,12 @@ func TestRecordedLengthsAreReadFromEveryKnownFile(t *testing.T) {
 
 func TestBadRecordedLengthsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"input_tokens,output_tokens\n1,2\n1,x\n": `workloads: l.csv:3: output_tokens is "x"; accepted: a whole number of tokens from 1 to 1073741823`,
-		"input_tokens,output_tokens\n1,0\n":      `workloads: l.csv:2: output_tokens is "0"; accepted: a whole number of tokens from 1 to 1073741823`,
-		"prompt_tokens,output_tokens\n1\n":       `workloads: l.csv:2: "1" has 1 fields; accepted: 2, as in the header`,
+		"input_tokens,output_tokens\n1,2\n1,x\n":      `workloads: l.csv:3: output_tokens is "x"; accepted: a whole number of tokens from 1 to 1073741823`,
+		"input_tokens,output_tokens\n1,0\n":           `workloads: l.csv:2: output_tokens is "0"; accepted: a whole number of tokens from 1 to 1073741823`,
+		"num_prefill_tokens,num_decode_tokens\n1,0\n": `workloads: l.csv:2: num_decode_tokens is "0"; accepted: `,
+		"ContextTokens,GeneratedTokens\n1,0\n":        `workloads: l.csv:2: GeneratedTokens is "0"; accepted: `,
+		"input_length,output_length\n1,0\n":           `workloads: l.csv:2: output_length is "0"; accepted: `,
+		"prompt_tokens,output_tokens\n1\n":            `workloads: l.csv:2: "1" has 1 fields; accepted: 2, as in the header`,
 		"input_tokens,output_tokens\n": "workloads: l.csv has no requests (0 rows skipped); accepted: at " +
 			"least one request",
 		"input_tokens,completion_tokens\n1,2\n": `workloads: l.csv:1: columns "input_tokens,completion_tokens" are of no known trace; accepted: input_tokens,output_tokens (decodesim); prompt_tokens,output_tokens (decodesim); ContextTokens,GeneratedTokens (azure); input_length,output_length (mooncake); Request tokens,Response tokens (burstgpt); num_prefill_tokens,num_decode_tokens (vidur); prompt_tokens,completion_tokens (openai); as CSV with a header or as JSON lines`,
