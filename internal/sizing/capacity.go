@@ -1,6 +1,9 @@
 package sizing
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // grid is the rates that a study looks at, each a little above the one before. All deployments meet the same ones, so
 // that the requests of two runs at one step are the same.
@@ -47,7 +50,13 @@ func (g *grid) rate(step int) float64 {
 	case step > g.last:
 		return g.beyond[step-g.last-1]
 	}
-	return g.low * math.Pow(g.high/g.low, float64(step)/float64(g.last))
+	return twelveDigits(g.low * math.Pow(g.high/g.low, float64(step)/float64(g.last)))
+}
+
+// twelveDigits rounds x: the last ones of a power are not the same on every processor.
+func twelveDigits(x float64) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+	return x
 }
 
 // step returns the last one whose rate is at most this; below the first: −1.
