@@ -186,20 +186,28 @@ func TestWritesShareTheNetworkWithTransfers(t *testing.T) {
 		{"reserved", 200, 0, sim.FullPort / 2, 64, 64},
 	} {
 		second := test.at * sim.Time(sim.Second)
-		sc := handing(sim.Stage{Link: sim.Link{Token: sim.Second, Layers: 1}}, sim.Request{Prompt: 32, Output: 2},
-			sim.Request{Prompt: 32, Output: 2, Arrival: second})
-		sc.tree = new(sim.Contents)
-		for i := range sc.requests {
-			sc.requests[i].Content = sc.tree.Add(0, 32)
-		}
-		tier := nvme()
-		tier.Write, tier.WriteShare, tier.SendingShare = sim.Link{Token: sim.Second}, sim.FullPort, test.sending
-		sc.offload, sc.tiers, sc.reserved = 10, []sim.Tier{tier}, test.reserved
+		sc := writing(second, test.sending)
+		sc.reserved = test.reserved
 		j, _ := play(t, sc, test.name)
 		read := sim.Duration(promptTime)
 		require.Equal(t, sim.Time(0).Add(read+test.first*sim.Second), j.moved[0][1], test.name)
 		require.InDelta(t, second.Add(read+test.second*sim.Second).Seconds(), j.moved[1][1].Seconds(), 1e-9, test.name)
 	}
+}
+
+// writing is a pool that hands the caches of two requests on and writes both to a drive, each token in a second, the
+// writes by as much of a port as sending says.
+func writing(second sim.Time, sending uint64) scenario {
+	sc := handing(sim.Stage{Link: sim.Link{Token: sim.Second, Layers: 1}}, sim.Request{Prompt: 32, Output: 2},
+		sim.Request{Prompt: 32, Output: 2, Arrival: second})
+	sc.tree = new(sim.Contents)
+	for i := range sc.requests {
+		sc.requests[i].Content = sc.tree.Add(0, 32)
+	}
+	tier := nvme()
+	tier.Write, tier.WriteShare, tier.SendingShare = sim.Link{Token: sim.Second}, sim.FullPort, sending
+	sc.offload, sc.tiers = 10, []sim.Tier{tier}
+	return sc
 }
 
 // TestAFailureEndsWhatIsWritten: after 32 s the cache of request 0 has left by the port, and its 32 tokens are written
@@ -208,15 +216,8 @@ func TestWritesShareTheNetworkWithTransfers(t *testing.T) {
 func TestAFailureEndsWhatIsWritten(t *testing.T) {
 	for fails, took := range map[bool]sim.Duration{true: 32, false: 54} {
 		second := sim.Time(42 * sim.Second)
-		sc := handing(sim.Stage{Link: sim.Link{Token: sim.Second, Layers: 1}}, sim.Request{Prompt: 32, Output: 2},
-			sim.Request{Prompt: 32, Output: 2, Arrival: second})
-		sc.tree = new(sim.Contents)
-		for i := range sc.requests {
-			sc.requests[i].Content = sc.tree.Add(0, 32)
-		}
-		tier := nvme()
-		tier.Write, tier.WriteShare, tier.SendingShare = sim.Link{Token: sim.Second}, sim.FullPort, sim.FullPort
-		sc.offload, sc.tiers, sc.sizeMax = 10, []sim.Tier{tier}, 1
+		sc := writing(second, sim.FullPort)
+		sc.sizeMax = 1
 		if fails {
 			at := sim.Time(40 * sim.Second)
 			sc.script = []action{{at: at, what: "fail", retry: true}, {at: at + 1, what: "start"}}

@@ -1,6 +1,8 @@
 package strict
 
 import (
+	"fmt"
+
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -46,9 +48,19 @@ func Take(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// RepeatedKey is a key that stands twice in one mapping.
+type RepeatedKey struct {
+	Key  string
+	Line int // of the second one
+}
+
+func (k *RepeatedKey) Error() string {
+	return fmt.Sprintf("key %q stands twice in one mapping; expected it once", k.Key)
+}
+
 // Repeated returns a key that stands twice in one mapping, of all that n holds; nil: each stands once. It takes a time
 // by the number of keys, where the library compares each with all others.
-func Repeated(n *yaml.Node) *yaml.Node {
+func Repeated(n *yaml.Node) *RepeatedKey {
 	if n == nil || n.Kind == yaml.ScalarNode {
 		return nil
 	}
@@ -57,7 +69,7 @@ func Repeated(n *yaml.Node) *yaml.Node {
 		for _, pair := range Pairs(n) {
 			if key := pair[0]; key.Kind == yaml.ScalarNode {
 				if seen[key.Value] {
-					return key
+					return &RepeatedKey{key.Value, key.Line}
 				}
 				seen[key.Value] = true
 			}

@@ -2,7 +2,8 @@ package sizing
 
 import (
 	"math"
-	"strconv"
+
+	"github.com/decodesim/decodesim/internal/stats"
 )
 
 // grid is the rates that a study looks at, each a little above the one before. All deployments meet the same ones, so
@@ -50,14 +51,11 @@ func (g *grid) rate(step int) float64 {
 	case step > g.last:
 		return g.beyond[step-g.last-1]
 	}
-	return twelveDigits(g.low * math.Pow(g.high/g.low, float64(step)/float64(g.last)))
+	return stats.Settled(g.low*math.Pow(g.high/g.low, float64(step)/float64(g.last)), rateDigits)
 }
 
-// twelveDigits rounds x: the last ones of a power are not the same on every processor.
-func twelveDigits(x float64) float64 {
-	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
-	return x
-}
+// rateDigits is how many binary digits a rate has: what that takes off is far below what step allows for.
+const rateDigits = 40
 
 // step returns the last one whose rate is at most this; below the first: −1.
 func (g *grid) step(rate float64) int {

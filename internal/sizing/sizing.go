@@ -165,20 +165,19 @@ type Percentile struct {
 
 // MarshalJSON writes null for each where no request has one.
 func (p Percentile) MarshalJSON() ([]byte, error) {
-	x := [5]float64{p.P50, p.P90, p.P95, p.P99, p.At}
-	var q [5]*float64
-	for i := range x {
-		if p != (Percentile{}) {
-			q[i] = &x[i]
+	orNull := func(x float64) any {
+		if p == (Percentile{}) {
+			return nil
 		}
+		return x
 	}
 	return json.Marshal(struct {
-		P50 *float64 `json:"p50"`
-		P90 *float64 `json:"p90"`
-		P95 *float64 `json:"p95"`
-		P99 *float64 `json:"p99"`
-		At  *float64 `json:"at_attainment"`
-	}{q[0], q[1], q[2], q[3], q[4]})
+		P50 any `json:"p50"`
+		P90 any `json:"p90"`
+		P95 any `json:"p95"`
+		P99 any `json:"p99"`
+		At  any `json:"at_attainment"`
+	}{orNull(p.P50), orNull(p.P90), orNull(p.P95), orNull(p.P99), orNull(p.At)})
 }
 
 // duration prints a latency of p; a dash where no request has one, as no TPOT where all outputs are of one token.

@@ -32,7 +32,7 @@ func IntervalAround(centre float64, parts []float64) *Interval {
 		sum += float64((x - centre) * (x - centre))
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + Confidence) / 2)
-	half := settled(t * math.Sqrt(sum/(n-1)/n))
+	half := Settled(t*math.Sqrt(sum/(n-1)/n), digits)
 	i := &Interval{Low: centre - half, High: centre + half, N: len(parts)}
 	i.Significant = i.Low > 0 || i.High < 0
 	return i
@@ -47,11 +47,14 @@ func Mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// settled keeps 30 binary digits of x, of the 53: the libraries that intervals are computed with do not round products
-// before they add them where a processor does both at once, and so differ between processors in their last digits.
-func settled(x float64) float64 {
+// digits of an interval are binary ones.
+const digits = 30
+
+// Settled keeps so many binary digits of x, of the 53. Libraries, package math among them, do not round products before
+// they add them where a processor does both at once, and so differ between processors in their last digits.
+func Settled(x float64, digits int) float64 {
 	fraction, exponent := math.Frexp(x)
-	return math.Ldexp(math.RoundToEven(math.Ldexp(fraction, 30)), exponent-30)
+	return math.Ldexp(math.RoundToEven(math.Ldexp(fraction, digits)), exponent-digits)
 }
 
 // Number is NaN, written as null, where nothing was measured.

@@ -50,7 +50,7 @@ func HalfWidth(z []float64) float64 {
 	s := trigamma2 * inverse.At(0, 0)
 	zero := math.Exp(fit.AtVec(0) - float64(s/2))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 2 / math.Expm1(s)}.Quantile((1 + Confidence) / 2)
-	return settled(t * math.Sqrt(float64(n)*zero))
+	return Settled(t*math.Sqrt(float64(n)*zero), digits)
 }
 
 // ψ(2) = 1 − γ and ψ'(2) = π²/6 − 1: mean and variance of the logarithm of an average of two exponential variates, but

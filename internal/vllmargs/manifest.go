@@ -34,7 +34,7 @@ func manifest(text string) (script string, ok bool, err error) {
 			continue
 		}
 		if key := strict.Repeated(top); key != nil {
-			return "", false, fmt.Errorf("line %d: key %q stands twice in one mapping; expected it once", key.Line, key.Value)
+			return "", false, fmt.Errorf("line %d: %w", key.Line, key)
 		}
 	}
 	return strings.Join(lines, "\n"), ok, nil

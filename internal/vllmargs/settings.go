@@ -78,8 +78,7 @@ func (d *draft) settings(g *given, text []byte) ([]*given, error) {
 		return nil, fmt.Errorf("%s: expected a YAML file of settings, each as key: value", g.text())
 	}
 	if key := strict.Repeated(&root); key != nil {
-		return nil, fmt.Errorf("%s: line %d: key %q stands twice in one mapping; expected it once", g.text(), key.Line,
-			key.Value)
+		return nil, fmt.Errorf("%s: line %d: %w", g.text(), key.Line, key)
 	}
 	return d.parse(flattened("--", root.Content[0], 0))
 }

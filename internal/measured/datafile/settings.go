@@ -20,7 +20,7 @@ func ReadSettings(file string, data []byte) (Object, error) {
 		return o, fmt.Errorf("%s: not YAML: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if key := strict.Repeated(&document); key != nil {
-		return o, fmt.Errorf("%s:%d: key %q stands twice in one mapping; expected it once", file, key.Line, key.Value)
+		return o, fmt.Errorf("%s:%d: %w", file, key.Line, key)
 	}
 	if len(document.Content) == 0 {
 		return o, nil
