@@ -40,19 +40,36 @@ func (d *Deployment) active(rows float64) float64 {
 // is achieved, 12 does as well, 8 half as well, and 16 and 32 lose on models left out. With such rows for bf16
 // weights too, open loops of deployments left out get worse, from 3.0 to 3.5 %, and for quantised activations
 // SGLang's TPOT, from 6.0 to 6.9 %.
-func (d *Deployment) padding(tokens, active float64) float64 {
-	e := &d.Efficiency
-	if tokens == 0 || d.grouped() {
+func (t *tiling) padding(tokens, active float64) float64 {
+	if tokens == 0 || t.full {
 		return 1
 	}
-	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()+d.Routing.Redundant) * active)
+	perExpert := tokens * t.each / (t.experts * active)
 	switch {
-	case e.MoETileRows > 0 && d.expandsExperts():
-		return 1 + e.MoETileRows*e.Compute*e.MoECompute/perExpert
-	case e.MoERows == 0:
+	case t.expanded > 0:
+		return 1 + t.expanded/perExpert
+	case t.rows == 0:
 		return 1
 	}
-	return 1 + e.MoERows/(perExpert+e.MoERows)
+	return 1 + t.rows/(perExpert+t.rows)
+}
+
+// tiling is what padding depends on beside the tokens of a step. None of it changes from step to step, and finding it
+// out would take longer than pricing one.
+type tiling struct {
+	full           bool    // no tile has padding: tables have it already
+	each, experts  float64 // to how many experts a token is routed, and of how many
+	expanded, rows float64 // T·e_c·e_cm, of kernels that expand weights, and R; 0: nothing is lost
+}
+
+func (d *Deployment) tiling() tiling {
+	e := &d.Efficiency
+	t := tiling{full: d.grouped(), each: float64(d.Model.TopK()),
+		experts: float64(d.Model.Experts() + d.Routing.Redundant), rows: e.MoERows}
+	if e.MoETileRows > 0 && d.expandsExperts() {
+		t.expanded = e.MoETileRows * e.Compute * e.MoECompute
+	}
+	return t
 }
 
 // expandsExperts reports whether kernels expand the weights of experts to the 16 bits that they multiply in.
@@ -145,7 +162,7 @@ func (r *Roofline) expertProducts(l *load) (weights, products, moved float64) {
 	active := r.touched(l.tokens)
 	read, rows := r.busiest(l.tokens, active)
 	weights, moved = float64(r.experts.memoryPS*read), float64(rows*l.tokens*r.experts.copyPS)
-	products = r.both(weights, float64(rows*l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
+	products = r.both(weights, float64(rows*l.tokens*r.experts.rowPS)*r.tiling.padding(l.tokens, active))
 	return weights, products + moved, moved
 }
 

@@ -92,7 +92,7 @@ func (r *Roofline) explainProduct(p *product, l *load) PartCost {
 	case p.experts:
 		rows, asked = l.tokens, l.routed
 		read, touched = r.touched(rows), r.touched(asked)
-		padding = r.d.padding(rows, read)
+		padding = r.tiling.padding(rows, read)
 		read, more = r.busiest(rows, read)
 	}
 	return PartCost{

@@ -49,6 +49,7 @@ type Roofline struct {
 	quadratic         bool    // the overlap is p = 2
 	windows           int
 	routing           *routing             // of tokens to experts
+	tiling            tiling               // of the rows of experts
 	lockStep          lockStep             // with other ranks
 	shares            int                  // data-parallel ranks × microbatches
 	padded            []int32              // rows of the graph by rows to run; nil: none is padded
@@ -125,7 +126,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 	r.fixedPS = r.layersPS + float64(psPerS*(d.Decoding.StructuredS+d.Decoding.Sampling.stepS(d.Model.Vocab)))
 	r.samplePS, r.draft, r.adapting = d.samplePS(), newDrafting(&d), newAdapting(&d)
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
-	r.sharedPart, r.routing = d.sharedShare(), routing
+	r.sharedPart, r.routing, r.tiling = d.sharedShare(), routing, d.tiling()
 	if d.Parallel.Ranks() > 1 {
 		r.fixedPS += float64(psPerS * d.ranksWaitS())
 	}
