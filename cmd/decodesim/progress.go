@@ -101,7 +101,7 @@ func requestsDone(line *progress.Line, expected float64) func(run.Progress) {
 		return nil
 	}
 	say := func(p run.Progress) {
-		w := progress.Work{Done: float64(p.Ended), Of: max(expected, float64(p.Ended)), Unit: "request",
+		w := progress.Work{Done: p.Done, Of: max(expected, p.Done), Unit: "request",
 			More: text.Count(int64(p.SimulatedS)) + " s simulated"}
 		if expected == 0 {
 			w.Of = 0

@@ -10,40 +10,89 @@ import (
 
 const (
 	progressEvery = 200 * time.Millisecond
-	clockEvery    = 1 << 8 // requests that end between looks at the clock
+	betweenMax    = 1 << 9 // arrivals and ends between looks at the clock, at most
 )
 
-// following returns what the recorder of a run calls for every request that ends: it keeps the row and reports
-// progress. It is safe for concurrent use if it keeps no rows.
-// nil: neither is asked for.
-func following(rows *rows, report func(Progress), expected float64) func(*sim.Request, sim.Time, sim.Outcome) {
-	if report == nil {
-		if rows == nil {
+// follower is who hears of a run's requests as it goes: it keeps their rows, and reports how far the run is. It is safe
+// for concurrent use if it keeps no rows.
+type follower struct {
+	rows     *rows          // nil: none are kept
+	report   func(Progress) // nil: to nobody
+	expected float64        // requests; 0: unknown
+
+	events, ended, at atomic.Int64 // arrivals and ends, ends, and the instant of the last
+
+	mu       sync.Mutex
+	every    atomic.Int64 // events between looks at the clock
+	looked   time.Time
+	reported time.Time
+}
+
+func newFollower(rows *rows, report func(Progress), expected float64) *follower {
+	f := &follower{rows: rows, report: report, expected: expected, looked: time.Now(), reported: time.Now()}
+	f.every.Store(1)
+	return f
+}
+
+// done returns what the recorder of the run calls for every request that ends; nil: nobody wants to hear of them.
+func (f *follower) done() func(*sim.Request, sim.Time, sim.Outcome) {
+	if f.report == nil {
+		if f.rows == nil {
 			return nil
 		}
-		return rows.add
+		return f.rows.add
 	}
-	var ended atomic.Int64
-	var mu sync.Mutex
-	reported := time.Now()
 	return func(r *sim.Request, at sim.Time, o sim.Outcome) {
-		if rows != nil {
-			rows.add(r, at, o)
+		if f.rows != nil {
+			f.rows.add(r, at, o)
 		}
-		n := ended.Add(1)
-		if n%clockEvery != 0 {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(reported) < progressEvery {
-			return
-		}
-		reported = time.Now()
-		p := Progress{Ended: n, SimulatedS: at.Seconds()}
-		if expected > 0 {
-			p.Share = min(1, float64(n)/expected)
-		}
-		report(p)
+		f.ended.Add(1)
+		f.at.Store(int64(at))
+	}
+}
+
+// follow has the run say whenever a request arrives or ends, where somebody wants to know how far it is.
+func (f *follower) follow(config *sim.Config) {
+	if f.report == nil {
+		return
+	}
+	stop := config.Cancelled
+	config.Cancelled = func() bool {
+		f.event()
+		return stop != nil && stop()
+	}
+}
+
+// event counts an arrival or an end, and reports now and then. A request that has arrived counts half until it ends:
+// the first end may be long in coming, where a router asks many replicas for each arrival.
+func (f *follower) event() {
+	n := f.events.Add(1)
+	if n%f.every.Load() != 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	f.pace(now.Sub(f.looked))
+	f.looked = now
+	if now.Sub(f.reported) < progressEvery {
+		return
+	}
+	f.reported = now
+	p := Progress{Ended: f.ended.Load(), SimulatedS: sim.Time(f.at.Load()).Seconds()}
+	p.Done = max(float64(p.Ended), float64(n)/2)
+	if f.expected > 0 {
+		p.Share = min(1, p.Done/f.expected)
+	}
+	f.report(p)
+}
+
+// pace has the clock looked at less often where looks are close together, and more often where they are far apart.
+func (f *follower) pace(since time.Duration) {
+	switch every := f.every.Load(); {
+	case since < progressEvery/8 && every < betweenMax:
+		f.every.Store(2 * every)
+	case since > progressEvery && every > 1:
+		f.every.Store(every / 2)
 	}
 }

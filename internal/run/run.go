@@ -39,7 +39,8 @@ type Observer interface {
 // Progress is how far a run is.
 type Progress struct {
 	Ended      int64   // requests
-	Share      float64 // of the requests expected; 0: it is not known how many are
+	Done       float64 // requests, of which those under way count half
+	Share      float64 // of the requests expected, counted in the same way; 0: it is not known how many are
 	SimulatedS float64
 }
 
@@ -101,7 +102,9 @@ func prepare(b *build.Built, o Options) *prepared {
 	for _, observer := range o.Observers {
 		observer.Observe(&x.config)
 	}
-	x.Recorder.Rows = following(x.rows, o.Progress, b.Requests)
+	f := newFollower(x.rows, o.Progress, b.Requests)
+	x.Recorder.Rows = f.done()
+	f.follow(&x.config)
 	return x
 }
 

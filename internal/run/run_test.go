@@ -49,7 +49,7 @@ func TestWhoeverFollowsARunChangesNothing(t *testing.T) {
 	assert.NotEmpty(t, followed.Sample.Records())
 	assert.Equal(t, 1, w.began)
 	for _, p := range far {
-		assert.InDelta(t, float64(p.Ended)/20000, p.Share, 1e-9)
+		assert.InDelta(t, p.Done/20000, p.Share, 1e-9)
 	}
 	assert.Nil(t, plain.Rows)
 	assert.Nil(t, plain.Timeline)
