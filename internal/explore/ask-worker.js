@@ -93,5 +93,5 @@ window.ask = (() => {
     }
   }
   const simulators = { step: new Simulator(false), run: new Simulator(true) };
-  return (path, query, signal) => simulators[path].ask(path, query, signal);
+  return (path, query, signal) => simulators[path === "step" ? "step" : "run"].ask(path, query, signal);
 })();

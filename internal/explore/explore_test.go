@@ -377,3 +377,21 @@ func TestValuesAreOfferedInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestAFirstPictureIsOfFewRequests: it says so, and its numbers are those of a run of so many. Where it would be no
+// shorter, where a trace is replayed and where the run itself says what is wrong, there is none.
+func TestAFirstPictureIsOfFewRequests(t *testing.T) {
+	s := explored(t, "chat-8b")
+	var early, few, all runX
+	require.Equal(t, 200, get(t, s, "/first?rate=6&tab=a", &early))
+	require.Equal(t, 200, get(t, s, "/run?rate=6&requests=100", &few))
+	require.Equal(t, 200, get(t, s, "/run?rate=6", &all))
+	assert.Equal(t, few.Summary, early.Summary)
+	assert.NotEqual(t, all.Summary, early.Summary)
+	assert.Regexp(t, `^A first picture, of 100 requests: ITL p50 .* A run of 2,000 is on its way\.$`, early.Answer)
+	for _, query := range []string{"requests=199", "tp=3", "scenario=none", "model=llama-3.1-405b"} {
+		var none runX
+		require.Equal(t, 200, get(t, s, "/first?"+query, &none), query)
+		assert.Equal(t, runX{}, none, query)
+	}
+}

@@ -54,14 +54,20 @@ func (l *Local) Answer(path, query string) ([]byte, error) {
 	switch path {
 	case "step":
 		return json.Marshal(stepOf(context.Background(), q, l.own))
+	case "first":
+		return l.simulate(q, first)
 	case "run":
-		x, err := simulate(context.Background(), q, l.own, l.version)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(x)
+		return l.simulate(q, simulate)
 	}
 	return nil, fmt.Errorf("nothing answers %q", path)
+}
+
+func (l *Local) simulate(q url.Values, simulate simulator) ([]byte, error) {
+	x, err := simulate(context.Background(), q, l.own, l.version)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(x)
 }
 
 // reads names the first file that a scenario is read from beside its own; empty: none.

@@ -213,18 +213,30 @@
     plot("ttft", x.ttft);
   }
 
+  function tell(x) {
+    drawRun(x);
+    $("run-answer").textContent = x.answer || "Nothing was simulated.";
+  }
+
+  // A run that takes longer than the eye waits for has a first picture, by few requests. Others would only flicker.
+  const firstMS = 250;
   async function run() {
     const own = running = new AbortController(), section = $("run-facts").parentElement;
+    const began = performance.now();
+    let early = 0;
     section.classList.add("busy");
     try {
+      const first = await window.ask("first", query, own.signal);
+      if (own !== running) return;
+      if (first.answer) early = setTimeout(() => { if (own === running) tell(first); }, firstMS + began - performance.now());
       const x = await window.ask("run", query, own.signal);
       if (own !== running) return;
       complain("run", x.error);
-      drawRun(x);
-      $("run-answer").textContent = x.answer || "Nothing was simulated.";
+      tell(x);
     } catch (e) {
       lost(e, unfelt);
     } finally {
+      clearTimeout(early);
       if (own === running) section.classList.remove("busy");
     }
   }

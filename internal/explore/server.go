@@ -79,7 +79,8 @@ func (s *Server) Handler() http.Handler {
 			writeJSON(w, http.StatusOK, stepOf(r.Context(), q, s.own))
 		}
 	})
-	m.HandleFunc("GET /run", s.run)
+	m.HandleFunc("GET /first", func(w http.ResponseWriter, r *http.Request) { s.run(w, r, first) })
+	m.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.run(w, r, simulate) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		switch {
@@ -107,8 +108,11 @@ func queryOf(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
 	return q, true
 }
 
+// simulator answers what a run of a URL says, all of it or a first picture.
+type simulator func(ctx context.Context, q url.Values, own *base, version string) (*runX, error)
+
 // run simulates the state of a URL. Of one page, the newest run is the only one.
-func (s *Server) run(w http.ResponseWriter, r *http.Request) {
+func (s *Server) run(w http.ResponseWriter, r *http.Request, simulate simulator) {
 	q, ok := queryOf(w, r)
 	if !ok {
 		return

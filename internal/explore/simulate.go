@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/decodesim/decodesim/configs"
@@ -49,6 +52,32 @@ func simulate(ctx context.Context, q url.Values, own *base, version string) (*ru
 		return &runX{Error: refused(err)}, nil
 	}
 	return answerOf(r, time.Since(began)), nil
+}
+
+// firstRequests are those of the first picture of a run: what users feel is seen before all of it is simulated.
+const firstRequests = 100
+
+// first runs the scenario of a URL with few requests. Where that is no shorter, or cannot be, its answer is empty: the
+// run itself has what there is to say.
+func first(ctx context.Context, q url.Values, own *base, version string) (*runX, error) {
+	s, err := stateOf(q, own)
+	if err != nil {
+		return &runX{}, ctx.Err()
+	}
+	all := s.value("requests")
+	if requests().not(s.base.scenario) != "" || all < 2*firstRequests {
+		return &runX{}, ctx.Err()
+	}
+	few := maps.Clone(q)
+	few.Set("requests", strconv.Itoa(firstRequests))
+	x, err := simulate(ctx, few, own, version)
+	if err != nil || x.Error != nil {
+		return &runX{}, err
+	}
+	_, what, _ := strings.Cut(x.Answer, ": ")
+	x.Answer = fmt.Sprintf("A first picture, of %s requests: %s A run of %s is on its way.",
+		text.Count(x.Summary.Requests.Arrived), what, text.Count(int64(all)))
+	return x, nil
 }
 
 // ran loads, builds and runs.
