@@ -30,6 +30,10 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	if err := scored.predict(ctx, c, sets, a); err != nil {
 		return nil, err
 	}
+	a.Servers, err = servers(ctx, sets, scored.published)
+	if err != nil {
+		return nil, err
+	}
 	a.Replays, err = replays(ctx, a.HeldOut, sets, files)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@
 //	engines.go        engine by engine, and how full their servers are
 //	disaggregated.go  pools for prefill and pools for decode
 //	published.go      published figures, logs of steps and kernels, and what was never measured
+//	servers.go        published servers by their requests in flight
 //	anchors.go        single prompts and published speeds
 //	method.go         how the fit was made, of which data
 //	markdown.go       paragraphs and tables

@@ -18,6 +18,7 @@ type Accuracy struct {
 	HeldOut               []catalog.HeldOut
 	Unfitted              []validation.Prediction // of runs that are not fitted to, under what is built in
 	Published             *validation.Validation  // figures a value a row; nil: none were given
+	Servers               Servers                 // among them, of unstated prompts
 	Logs                  []*validation.Validation
 	Excluded              []Excluded
 	ExcludedDisaggregated []Excluded // disaggregated runs that are not simulated

@@ -290,3 +290,18 @@ func TestFiguresLeaveOutSingleRequests(t *testing.T) {
 	assert.Contains(t, string(figures[1].SVG), "6 rows")
 	require.False(t, math.IsNaN(v.Metrics[0].All.MedianPct))
 }
+
+// TestServersAreComparedAtTheirRateAndByTheirRequests of two, one of which hardly depends on its rate.
+func TestServersAreComparedAtTheirRateAndByTheirRequests(t *testing.T) {
+	a := handAccuracy(t)
+	m := &markdown{}
+	a.servers(m)
+	assert.Empty(t, m.buf.String(), "no servers")
+	a.Servers.Add(100, 50, 40, 80, 90)
+	a.Servers.Add(20, 24, 24, 24, 21)
+	a.servers(m)
+	text := m.buf.String()
+	assert.Equal(t, []string{"2", "35.0 / 47.0 (−15.0)"}, lineOf(t, text, "at their rate"))
+	assert.Equal(t, []string{"2", "7.5 / 9.5 (−2.5)"}, lineOf(t, text, "with as many requests in flight as they had"))
+	assert.Contains(t, strings.Join(strings.Fields(text), " "), "by 50 % in the median, and one time in ten by 90 %")
+}

@@ -35,6 +35,7 @@ func (a *Accuracy) published(m *markdown) {
 		"4 %% less. TTFT is whether a queue grows.",
 		count(a.Published.Counts.Simulated), count(a.Published.Counts.Rows))
 	kindTable(m, a.Published, "source")
+	a.servers(m)
 	m.para("Left out, by reason:")
 	reasons(m, a.Published)
 }
