@@ -65,3 +65,17 @@ func TestPromptsOfRanksWaitUntilEachHasOne(t *testing.T) {
 		assert.Equal(t, c.want, model.all, c.name)
 	}
 }
+
+// TestAllRanksWaitForTheLast: of three ranks two have a prompt at 2.5 s, and both wait for the third until the fifth
+// step.
+func TestAllRanksWaitForTheLast(t *testing.T) {
+	request := func(seconds float64, output int32) sim.Request {
+		return sim.Request{Arrival: sim.Time(0).Add(sim.SecondsUp(seconds)), Prompt: 4, Output: output}
+	}
+	p := &schedulers.Continuous{MaxNumSeqs: 3, MaxNumBatchedTokens: 16, Unchunked: true, BatchWaitIters: 5}
+	model := &rankSteps{}
+	serve(t, p, model, 100, func(pool *sim.PoolSpec) {
+		pool.Ranks, pool.Balancer = 3, func() sim.Router { return &routers.RoundRobin{} }
+	}, []sim.Request{request(0, 30), request(0, 30), request(0, 30), request(2.5, 2), request(2.5, 2)})
+	assert.Equal(t, []string{"0 s: 1 on 0, 1 on 1, 1 on 2", "5 s: 1 on 0, 1 on 1"}, model.all)
+}
