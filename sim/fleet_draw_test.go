@@ -41,6 +41,9 @@ func drawFleetScenario(t *rapid.T) scenario {
 	if shape == "alone" || one(0, 1) == 0 {
 		sc.drawScript(rnd)
 	}
+	for _, p := range append([]*scenario{&sc}, pointers(sc.pools)...) {
+		p.settleStages()
+	}
 	return sc
 }
 

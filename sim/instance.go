@@ -320,7 +320,7 @@ func (in *Instance) stepsAlike(n, limit int) int {
 
 // compose has the scheduler compose the step that begins at now, and returns for how many it holds.
 func (in *Instance) compose(w *Work, now Time) (limit int) {
-	if in.pool.AsyncScheduling {
+	if in.pool.AsyncScheduling && in.line == nil {
 		in.updateVisible()
 	}
 	t := &in.transfers
@@ -340,6 +340,8 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 			in.allocateAwaiting(w)
 		}
 		switch {
+		case in.line != nil && in.pool.BatchQueue > 1: // a batch of nothing has its place in the queue
+			return limit
 		case w.Empty() && in.unseen(): // so was the step that the engine composed; then it knows
 			in.releaseEnded()
 			in.queue.seeAll(in.queuedBy(now))

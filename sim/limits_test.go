@@ -50,6 +50,10 @@ func TestLimitsOfPoolsBelongToThem(t *testing.T) {
 		{false, func(p *PoolSpec) { p.Stages = []int32{1, 0} }},
 		{true, func(p *PoolSpec) { p.Stages, p.AsyncScheduling = layers(1), true }},
 		{false, func(p *PoolSpec) { p.Stages, p.AsyncScheduling = layers(2), true }},
+		{true, stagesAhead(func(*PoolSpec) {})}, {false, stagesAhead(func(p *PoolSpec) { p.FillsQueue = false })},
+		{false, stagesAhead(func(p *PoolSpec) { p.BatchQueue = 1 })},
+		{false, stagesAhead(func(p *PoolSpec) { p.MaxNumSeqs = 1 })},
+		{false, stagesAhead(func(p *PoolSpec) { p.RecvInterval = 2 })},
 		{false, func(p *PoolSpec) { p.Stages, p.Ranks, p.Balancer = layers(2), 2, func() Router { return anyRouter{} } }},
 		{true, func(p *PoolSpec) { p.PrefixCaching, p.OffloadBlocks = true, 1 }},
 		{false, func(p *PoolSpec) { p.OffloadBlocks = 1 }},
@@ -189,6 +193,14 @@ func TestLimitsOfWhatAPoolMayHaveBelongToThem(t *testing.T) {
 		c.change(p)
 		err := p.validate()
 		assert.Equal(t, c.ok, err == nil, "%d: %v", i, err)
+	}
+}
+
+// stagesAhead has a pipeline scheduled asynchronously, but for what change does.
+func stagesAhead(change func(*PoolSpec)) func(*PoolSpec) {
+	return func(p *PoolSpec) {
+		p.Stages, p.AsyncScheduling, p.BatchQueue, p.FillsQueue = layers(2), true, 2, true
+		change(p)
 	}
 }
 

@@ -95,6 +95,10 @@ type naiveInstance struct {
 	away         []*naiveRequest // while a batch is composed: those that are in another one
 	queue        []*naiveBatch   // with pipeline stages: the batches under way
 	stageFree    []sim.Time      // when each of them has ended on the latest one
+	sampled      sim.Time        // when the latest batch ended of which tokens are needed
+	seen         sim.Time        // when the engine last learned what came of a batch
+	rests        bool            // it had no request then
+	drained      bool            // nor before
 	admitted     int             // so far
 	waiting      []*naiveRequest
 	swapped      []*naiveRequest // in order of swapping out
@@ -132,7 +136,8 @@ type naiveInstance struct {
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied, in.adapters.copying = false, 0, 0
 	n.useAdapters(in)
-	if !n.ahead || len(in.running) == 0 && !n.queues() || in.idle {
+	if len(n.stages) > 1 && n.queues() { // planAhead has said what the engine knows
+	} else if !n.ahead || len(in.running) == 0 && !n.queues() || in.idle {
 		n.seeAll(in)
 	} else {
 		in.everybody = false
@@ -171,6 +176,9 @@ func (n *naive) again(in *naiveInstance) bool {
 	}
 	again := in.again
 	in.again = false
+	if len(n.stages) > 1 && n.queues() {
+		return false // it has its place in the queue
+	}
 	if n.queues() && (n.learn(in) || !in.everybody) {
 		n.seeAll(in)
 		n.cover["steps composed twice"]++

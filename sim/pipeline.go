@@ -16,8 +16,7 @@ import "slices"
 // part of its step.
 //
 // Where a batch finds no block, one of its own members makes room for it; vLLM also preempts requests of other batches
-// under way. Where it schedules asynchronously, vLLM 0.33 queues one batch more, and with 0.22 all requests decode in
-// each batch (vllm/v1/core/sched/async_scheduler.py): neither is modelled.
+// under way. An engine that schedules asynchronously is in pipeline_ahead.go.
 type pipeline struct {
 	lanes []*Instance // the microbatches
 	upTo  []int64     // by stage: the layers up to its end
@@ -25,6 +24,7 @@ type pipeline struct {
 	queue []*Instance // the microbatches under way, the oldest first; nil: one of nothing
 	busy  int         // those of something
 	turn  int         // the microbatch that was under way last
+	ahead
 }
 
 // addStages gives the instances of p microbatches, if they have several stages.
@@ -34,6 +34,7 @@ func (p *Pool) addStages(c *Cluster) {
 	}
 	for _, in := range p.all {
 		line := &pipeline{free: make([]Time, len(p.Stages))}
+		line.samples = make([]bool, len(p.Stages))
 		layers := int64(0)
 		for i, n := range p.Stages {
 			layers += int64(n)
@@ -54,6 +55,8 @@ func (p *Pool) addStages(c *Cluster) {
 func (l *pipeline) reset() {
 	clear(l.free)
 	l.queue, l.busy, l.turn = l.queue[:0], 0, 0
+	l.next = 0
+	clear(l.samples)
 	for _, lane := range l.lanes {
 		lane.resetBatch()
 		lane.step.end = Forever
@@ -75,6 +78,10 @@ func (in *Instance) batches() []*Instance {
 // a place too, until those before it have ended.
 func (in *Instance) planLanes(now Time) {
 	line := in.line
+	if in.pool.BatchQueue > 1 {
+		in.planAhead(now)
+		return
+	}
 	for in.Queued()+in.Running()+in.Incoming() > 0 {
 		lane := in.composeLane(now)
 		line.queue = append(line.queue, lane)
@@ -90,13 +97,19 @@ func (in *Instance) planLanes(now Time) {
 		}
 		line.queue = append(line.queue[:0], line.queue[1:]...)
 	}
+	in.awaitOldest(now)
+}
+
+// awaitOldest has in wait for the oldest of the batches under way, if there are any.
+func (in *Instance) awaitOldest(now Time) {
+	line := in.line
 	if line.busy == 0 {
 		line.queue = line.queue[:0]
 		in.idle()
 		return
 	}
 	for line.queue[0] == nil {
-		line.queue = append(line.queue[:0], line.queue[1:]...)
+		line.pop(now)
 	}
 	s := &in.step
 	s.start, s.end, s.n = now, line.queue[0].step.end, 1
@@ -109,24 +122,29 @@ func (in *Instance) composeLane(now Time) *Instance {
 	line := in.line
 	for i := range line.lanes {
 		lane := line.lanes[(line.turn+i)%len(line.lanes)]
-		if lane.step.end != Forever {
-			continue
+		if lane.step.end == Forever {
+			return lane.composeMicrobatch(now, now)
 		}
-		if len(lane.batch.cancelled) > 0 {
-			lane.dropCancelled(now)
-			lane.freeBlocks()
-		}
-		lane.adopt()
-		lane.fill(now)
-		if !lane.computes() {
-			return nil
-		}
-		lane.price(now)
-		lane.enterStages(now)
-		line.busy++
-		return lane
 	}
 	panic("sim: a pipeline has more batches under way than stages")
+}
+
+// composeMicrobatch composes a batch of in, a microbatch, and starts it as of began; or returns nil, if it computes
+// nothing.
+func (in *Instance) composeMicrobatch(now, began Time) *Instance {
+	if len(in.batch.cancelled) > 0 {
+		in.dropCancelled(now)
+		in.freeBlocks()
+	}
+	in.adopt()
+	in.fill(now)
+	if !in.computes() {
+		return nil
+	}
+	in.price(now)
+	in.enterStages(now, began)
+	in.line.busy++
+	return in
 }
 
 // adopt takes the prompts of which other microbatches have a chunk, and not the last, into the batch of in: the next
@@ -156,20 +174,23 @@ func (in *Instance) adopt() {
 	}
 }
 
-// enterStages has the step of in, which begins at now and has been priced, pass through the stages.
-func (in *Instance) enterStages(now Time) {
+// enterStages has the step of in, which is composed at now and has been priced, pass through the stages from began on.
+func (in *Instance) enterStages(now, began Time) {
 	s, line := &in.step, in.line
-	layers, t, done := line.upTo[len(line.upTo)-1], now, int64(0)
+	layers, t, done := line.upTo[len(line.upTo)-1], began, int64(0)
 	for i, n := range line.upTo {
 		at := int64(s.price.First) / layers * n
 		at += int64(s.price.First) % layers * n / layers
 		t = max(t, line.free[i]).Add(max(1, Duration(at-done)))
 		line.free[i], done = t, at
 	}
-	s.wait = t.Sub(now) - s.price.First
+	s.end, s.wait = t, t.Sub(now)-s.price.First
+	if s.wait < 0 {
+		in.shorten()
+		return
+	}
 	s.price.First += s.wait
 	s.price.Part[Overhead].A += s.wait
-	s.end = t
 }
 
 // commitLane ends the step of the oldest microbatch under way.
@@ -183,7 +204,7 @@ func (in *Instance) commitLane() {
 	lane.step.end, lane.step.n = Forever, 0
 	line.busy--
 	line.turn = int(lane.lane)
-	line.queue = append(line.queue[:0], line.queue[1:]...)
+	line.pop(in.cluster.now)
 }
 
 // underWay reports whether a step of in is under way, or of the ranks that it steps together with.

@@ -113,6 +113,11 @@ func (p *PoolSpec) retracting() Retractor {
 	return retractor
 }
 
+// schedulesStagesAhead reports whether the stages of p may be scheduled asynchronously.
+func (p *PoolSpec) schedulesStagesAhead() bool {
+	return p.BatchQueue == 2 && p.FillsQueue && p.Speculation == nil && p.MaxNumSeqs == 0
+}
+
 // validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
 func (p *PoolSpec) validateLoads() error {
 	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {
@@ -139,9 +144,10 @@ func (p *PoolSpec) validate() error {
 	case p.Ranks < 0 || p.Ranks > 1 && p.Balancer == nil:
 		return fmt.Errorf("sim: pool %q: Ranks is %d, must not be negative and, above 1, needs a Balancer", p.Name, p.Ranks)
 	case len(p.Stages) > 256 || slices.ContainsFunc(p.Stages, func(n int32) bool { return n < 1 }) ||
-		len(p.Stages) > 1 && (p.Ranks > 1 || p.AsyncScheduling):
-		return fmt.Errorf("sim: pool %q: Stages are %d, must be at most 256 of a layer or more, and one with Ranks above 1 "+
-			"or AsyncScheduling", p.Name, p.Stages)
+		len(p.Stages) > 1 && (p.Ranks > 1 || p.AsyncScheduling && !p.schedulesStagesAhead()):
+		return fmt.Errorf("sim: pool %q: Stages are %d, must be at most 256 of a layer or more, one with Ranks above 1 and, "+
+			"with AsyncScheduling, several only with BatchQueue 2, FillsQueue and neither Speculation nor MaxNumSeqs", p.Name,
+			p.Stages)
 	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
 		return fmt.Errorf("sim: pool %q: SizeMax is %d and MaxNumSeqs %d, must be 0 or at least Size, %d, and not negative",
 			p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
@@ -156,9 +162,9 @@ func (p *PoolSpec) validate() error {
 	case p.BatchQueue < 0 || p.BatchQueue > 2 || p.BatchQueue == 2 && !p.AsyncScheduling:
 		return fmt.Errorf("sim: pool %q: BatchQueue is %d, must be 0, 1 or, with AsyncScheduling, 2", p.Name, p.BatchQueue)
 	case p.RecvInterval < 0 || p.RecvInterval > 1000 ||
-		p.RecvInterval > 1 && (!p.AsyncScheduling || p.Ranks > 1 || p.ConnectorLoads):
+		p.RecvInterval > 1 && (!p.AsyncScheduling || p.Ranks > 1 || len(p.Stages) > 1 || p.ConnectorLoads):
 		return fmt.Errorf("sim: pool %q: RecvInterval is %d, must be 0 to 1000 and, above 1, with AsyncScheduling and "+
-			"without Ranks and ConnectorLoads", p.Name, p.RecvInterval)
+			"without Ranks, Stages and ConnectorLoads", p.Name, p.RecvInterval)
 	case p.ColdStart < 0:
 		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:

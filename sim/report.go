@@ -247,12 +247,18 @@ type Breakdown [NumWaits]Duration
 // first, then prompts, then drafts, and the parts are those of the step that remains.
 func (in *Instance) StepBreakdown() (parts Breakdown) {
 	copy(in.report.ranks, in.step.ranks)
-	left := in.step.price.First
+	left, whole := in.step.price.First, in.step.price.First-min(0, in.step.wait)
 	in.step.price.FirstParts((*Parts)(parts[:NumParts]))
+	parts[Overhead] += whole - left
+	left = whole
 	for _, w := range [...]Wait{Copying, Prefill, Drafting} {
 		if in.reduce(w) {
 			left = in.without(w, left, &parts)
 		}
+	}
+	if whole > in.step.price.First {
+		parts.shorten(in.step.price.First, whole)
+		return parts
 	}
 	parts[Overhead] -= in.step.wait
 	parts[Staging] += in.step.wait
@@ -282,7 +288,7 @@ func (in *Instance) reduce(w Wait) (any bool) {
 // without prices the step under way without the part of its batch that w stands for, which report.ranks lacks: parts
 // become those of that step, and w is by how much it is shorter than left. It returns how long it is.
 func (in *Instance) without(w Wait, left Duration, parts *Breakdown) Duration {
-	g, noise := &in.report.reduced, in.step.noise+in.step.wait
+	g, noise := &in.report.reduced, in.step.noise+max(0, in.step.wait)
 	in.pool.Model.Price(in.report.ranks, g)
 	d := left - noise - g.First
 	if d <= 0 { // padding may make the smaller batch the longer step

@@ -128,6 +128,7 @@ func drawScenario(t *rapid.T) scenario {
 	sc.drawRadix(t)
 	sc.passChunks(len(sc.requests) + int(sc.blockSize))
 	sc.drawAdapters()
+	sc.settleStages()
 	return sc
 }
 
@@ -145,7 +146,13 @@ func (sc *scenario) drawRanks(n int32) {
 func (sc *scenario) drawStages(n int32) {
 	if _, ok := sc.policy.(*schedulers.Continuous); ok && sc.ranks <= 1 && n%3 == 0 {
 		sc.stages = [][]int32{{1, 1}, {3, 1}, {5, 6, 5}, {1, 1, 1, 1, 1, 1, 1, 1}}[n/3%4]
-		sc.ahead = false
+	}
+}
+
+// settleStages has an engine with stages schedule synchronously, where it cannot do otherwise.
+func (sc *scenario) settleStages() {
+	if len(sc.stages) > 1 {
+		sc.ahead = sc.queues() && sc.fillsQueue() && sc.speculation == nil && sc.maxNumSeqs == 0
 	}
 }
 

@@ -36,7 +36,7 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 	if schedulesStages(p) {
 		d := r.Deployment
 		d.Parallel.Microbatch = true
-		pool.Stages, pool.AsyncScheduling = d.Stages(), false
+		pool.Stages = d.Stages()
 		pool.Model = hardware.NewRoofline(d, min(p.SequencesMax(), tableMax))
 	}
 	pool.PrefixCaching, err = prefixCaching(s, r, p)
@@ -60,6 +60,12 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 func schedulesStages(p *configs.Pool) bool {
 	engine, err := catalog.Engine(p.Engine)
 	return err == nil && engine.Scheduler == catalog.SchedulerContinuous && p.PipelineParallel > 1 && p.DataParallel == 1
+}
+
+// schedulesStagesAhead reports whether the asynchronous scheduler of p's engine is modelled where it has a pipeline:
+// that which fills its queue, without speculation, and but for caches that it gets from elsewhere.
+func schedulesStagesAhead(p *configs.Pool, pool *sim.PoolSpec) bool {
+	return pool.BatchQueue == 2 && pool.FillsQueue && pool.Speculation == nil && p.Role != configs.RoleDecode
 }
 
 // decide gives a pool the policies that run it; its router comes later, see fleet.
@@ -112,6 +118,9 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		pool.RecvInterval = n
 	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
+	if len(pool.Stages) > 1 && !schedulesStagesAhead(p, pool) {
+		pool.AsyncScheduling, pool.BatchQueue = false, 0
+	}
 	pool.ConnectorLoads = rules.ConnectorLoads
 	if p.Role == configs.RoleDecode {
 		pool.DefersFrees = rules.DefersFrees

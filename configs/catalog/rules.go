@@ -69,6 +69,8 @@ func (e *EngineSpec) WindowBatches(v strict.Release, async bool, stages int) int
 		return 0
 	case !r.WindowsLag:
 		return 1
+	case stages > 1 && async && r.FillsQueue: // it queues one more than it has stages
+		return stages + 1
 	case stages > 1:
 		return stages
 	case async:

@@ -24,8 +24,11 @@ func (d *diary) note(r *sim.Request, t sim.Time) {
 func (d *diary) First(r *sim.Request) { d.note(r, r.First) }
 
 // Run implements sim.Sink.
-func (d *diary) Run(in *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
+func (d *diary) Run(in *sim.Instance, start sim.Time, g *sim.Segment, _, _ int) {
 	if d.watched != nil && in.Pool().Name == "vllm" {
+		if in.Pipeline() != nil && in.Pool().AsyncScheduling {
+			start = start.Add(g.First)
+		}
 		d.watched.steps[d.n].Start = int64(start) / int64(sim.Nanosecond)
 		d.n++
 	}

@@ -67,7 +67,7 @@ def case(rnd, kind, asyn):
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix"):
+    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -82,12 +82,12 @@ def case(rnd, kind, asyn):
             r["content"] = rnd.randint(1, len(c["contents"]))
         if c["priority"]:
             r["priority"] = rnd.randint(0, 2)
-        if kind in ("eos", "pd-eos"):
+        if kind in ("eos", "pd-eos", "stages-queue-eos"):
             r["max_output"] = r["output"] + one([0, 1, 5, 40])
         reqs.append(r)
-    if kind in ("eos", "pd-eos"):
+    if kind in ("eos", "pd-eos", "stages-queue-eos"):
         c["max_model_len"] += 48
-        c["num_gpu_blocks"] = 1 + 64 * blocks(c["max_model_len"]) if kind == "eos" else c["num_gpu_blocks"] + blocks(48)
+        c["num_gpu_blocks"] = 1 + 64 * blocks(c["max_model_len"]) if kind != "pd-eos" else c["num_gpu_blocks"] + blocks(48)
     c["requests"] = reqs
     return c
 
@@ -129,9 +129,9 @@ def first_difference(c, a, b):
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
          "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
-         "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix"]
+         "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix", "stages-queue", "stages-queue-eos", "stages-queue-prefix"]
 # Scenarios that are not equal: what a difference is worth there is printed if --only names them, see README.md.
-UNEQUAL = ["hybrid-blocks", "stages-queue"]
+UNEQUAL = ["hybrid-blocks"]
 
 
 class Tally:
@@ -254,7 +254,7 @@ def main():
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
     for kind in kinds:
         for asyn in (False, True):
-            if kind == "pd-priority" and release == "0.22" or asyn and a.sync or not asyn and a.asynchronous or asyn != (kind == "stages-queue") and kind.startswith("stages"):
+            if kind == "pd-priority" and release == "0.22" or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages"):
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"

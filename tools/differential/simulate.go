@@ -72,7 +72,7 @@ func (c *Case) scheduler() *schedulers.Continuous {
 }
 
 func (c *Case) pool() *sim.PoolSpec {
-	queues := c.Async && len(c.Stages) < 2 // a pipeline has one batch for each stage
+	queues := c.Async && (len(c.Stages) < 2 || c.Version != "0.22") // a pipeline has one batch for each stage
 	p := &sim.PoolSpec{
 		Name: "vllm", Size: 1, KVBlocks: c.NumGPUBlocks - 1, BlockSize: c.BlockSize, MaxModelLen: c.MaxModelLen,
 		PrefixCaching: c.PrefixCaching, AsyncScheduling: queues, Stages: c.Stages, Router: &routers.RoundRobin{},

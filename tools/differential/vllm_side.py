@@ -367,20 +367,22 @@ class Run:
 
     def run_stages(self):
         """EngineCore.step_with_batch_queue with a queue as deep as the pipeline, whose stages each take their share, or one
-        deeper: a batch then begins when those have ended that its decodes were in before."""
+        deeper: see begins."""
         stages, queue, fills = self.c["stages"], [], not version.startswith("0.22")
-        depth, latest = batches(self.c), {}
-        free = [0] * len(stages)
+        depth = batches(self.c)
+        free, self.samples, composed = [0] * len(stages), {}, 0
         while True:
             self.admit()
-            if self.s.has_unfinished_requests():
+            if self.s.has_requests() if self.c["async"] else self.s.has_unfinished_requests():
                 so, end = self.schedule(), self.t
-                ran = so.total_num_scheduled_tokens > 0
+                ran, composed = so.total_num_scheduled_tokens > 0, composed + 1
                 if ran:
-                    end = max([end] + [latest.get(rid, 0) for rid, _, _ in so._batch])
+                    end = max(end, self.needed(composed)) if self.c["async"] else end
                     for i, layers in enumerate(stages):
                         end = free[i] = max(end, free[i]) + self.duration(so) * layers // sum(stages)
-                    latest.update((rid, end) for rid, _, _ in so._batch if str(rid) in so._sampled)
+                    if self.c["async"]:
+                        self.steps[-1]["start"] = end  # see diary.go
+                        self.samples[composed] = end if self.samples_needed(so) else 0
                 queue.append((so, end, ran))
                 done = not queue[0][2] or queue[0][1] <= self.t
                 if len(queue) < depth and (fills or ran and not done):
@@ -395,6 +397,26 @@ class Run:
             so, end, _ = queue.pop(0)
             self.t = max(self.t, end)
             self.update(so)
+
+    def needed(self, number):
+        """When the tokens are there that the stages before the last wait for, of the number-th batch: those of the batch that
+        is a pipeline's depth before (0.33, PPHandler.get_prev_sampled_outputs, v1/worker/gpu/pp_utils.py), or of the latest
+        (0.22, GPUModelRunner._pp_receive_prev_sampled_token_ids_to_input_batch, v1/worker/gpu_model_runner.py)."""
+        until = number - (1 if version.startswith("0.22") else len(self.c["stages"]))
+        return max((end for i, end in self.samples.items() if i <= until), default=0)
+
+    def samples_needed(self, so):
+        """Whether a batch samples tokens that the other stages are sent: in 0.33 not those that are the only ones of a
+        request (compute_need_sampled_mask)."""
+        if version.startswith("0.22"):
+            return bool(so._sampled)
+        for rid, n, computed in so._batch:
+            q = self.s.requests[str(rid)]
+            known = q.num_prompt_tokens + q.num_output_tokens if computed < q.num_prompt_tokens else q.num_prompt_tokens
+            prefills = computed < known
+            if str(rid) in so._sampled and not (prefills and known + 1 >= q.num_prompt_tokens + q.max_tokens):
+                return True
+        return False
 
 
 def accept(c, r, position):
