@@ -199,7 +199,8 @@ func TestLimitsOfWhatAPoolMayHaveBelongToThem(t *testing.T) {
 // stagesAhead has a pipeline scheduled asynchronously, but for what change does.
 func stagesAhead(change func(*PoolSpec)) func(*PoolSpec) {
 	return func(p *PoolSpec) {
-		p.Stages, p.AsyncScheduling, p.BatchQueue, p.FillsQueue = layers(2), true, 2, true
+		p.Stages, p.FillsQueue = layers(2), true
+		p.AsyncScheduling, p.BatchQueue = true, 2
 		change(p)
 	}
 }

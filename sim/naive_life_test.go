@@ -142,8 +142,7 @@ func (n *naive) empties(in *naiveInstance) {
 	}
 	in.running, in.waiting = nil, nil
 	in.swapped, in.deferred = nil, nil
-	in.queue, in.stageFree, in.sampled = nil, nil, 0
-	in.rests, in.drained = false, false
+	in.naivePipeline = naivePipeline{}
 	in.inbound, in.transferring = nil, nil
 	in.arrived, in.pending, in.fetching = nil, nil, nil
 	n.fresh(in)

@@ -14,6 +14,19 @@ type naiveBatch struct {
 	samples bool     // some of its tokens are needed by a later one
 }
 
+// naivePipeline is what an engine with pipeline stages has more than others.
+type naivePipeline struct {
+	queue     []*naiveBatch // the batches under way
+	stageFree []sim.Time    // by stage: when it has ended on the latest one
+	sampled   sim.Time      // when the latest batch ended of which tokens are needed
+	seen      sim.Time      // when the engine last learned what came of a batch
+	rests     bool          // it had no request then
+	drained   bool          // nor before
+}
+
+// stagesAhead reports whether the batches of stages are composed ahead.
+func (n *naive) stagesAhead() bool { return len(n.stages) > 1 && n.queues() }
+
 // enlist makes r the latest of the batch.
 func (in *naiveInstance) enlist(r *naiveRequest) {
 	r.number = in.admitted
@@ -153,9 +166,9 @@ func (n *naive) releaseChunks(in *naiveInstance) {
 }
 
 // beginBatch has the batch that was composed pass through the stages: each takes the part of the price that its layers
-// are of all, once the stage before has ended on this batch and the stage itself on the batch before. The first waits for
-// the tokens of the batch that is as many before as there are stages, if any of them is needed, and so for all those that
-// this one's members decode after.
+// are of all, once the stage before has ended on this batch and the stage itself on the batch before. The first waits
+// for the tokens of the batch that is as many before as there are stages, if any of them is needed, and so for all that
+// its members decode after.
 func (n *naive) beginBatch(in *naiveInstance, at sim.Time) {
 	price := n.price([]sim.Shape{n.shape(in)})
 	if n.noise != nil {

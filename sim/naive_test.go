@@ -82,24 +82,19 @@ type naiveRequest struct {
 }
 
 type naiveInstance struct {
-	of           *naive
-	team         []*naiveInstance // the ranks of its replica, itself among them
-	turn         int              // of the first: the rank that a request went to last
-	life         string
-	switches     func() // what to do when it has been drained
-	cold         bool   // it is not up before end
-	step         int64  // steps begun
-	id           int
-	load         int             // requests routed here
-	running      []*naiveRequest // in order of admission
-	away         []*naiveRequest // while a batch is composed: those that are in another one
-	queue        []*naiveBatch   // with pipeline stages: the batches under way
-	stageFree    []sim.Time      // when each of them has ended on the latest one
-	sampled      sim.Time        // when the latest batch ended of which tokens are needed
-	seen         sim.Time        // when the engine last learned what came of a batch
-	rests        bool            // it had no request then
-	drained      bool            // nor before
-	admitted     int             // so far
+	of       *naive
+	team     []*naiveInstance // the ranks of its replica, itself among them
+	turn     int              // of the first: the rank that a request went to last
+	life     string
+	switches func() // what to do when it has been drained
+	cold     bool   // it is not up before end
+	step     int64  // steps begun
+	id       int
+	load     int             // requests routed here
+	running  []*naiveRequest // in order of admission
+	away     []*naiveRequest // while a batch is composed: those that are in another one
+	naivePipeline
+	admitted     int // so far
 	waiting      []*naiveRequest
 	swapped      []*naiveRequest // in order of swapping out
 	deferred     []*naiveRequest // that have left the batch, and whose blocks a step under way may write
@@ -136,7 +131,7 @@ type naiveInstance struct {
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied, in.adapters.copying = false, 0, 0
 	n.useAdapters(in)
-	if len(n.stages) > 1 && n.queues() { // planAhead has said what the engine knows
+	if n.stagesAhead() { // planAhead has said what the engine knows
 	} else if !n.ahead || len(in.running) == 0 && !n.queues() || in.idle {
 		n.seeAll(in)
 	} else {
@@ -171,14 +166,11 @@ func (n *naive) plan(in *naiveInstance) {
 
 // again reports whether a step that computes nothing is composed once more, because more is known or has come.
 func (n *naive) again(in *naiveInstance) bool {
-	if in.computes() {
+	if in.computes() || n.stagesAhead() { // what computes nothing has its place in a queue of stages
 		return false
 	}
 	again := in.again
 	in.again = false
-	if len(n.stages) > 1 && n.queues() {
-		return false // it has its place in the queue
-	}
 	if n.queues() && (n.learn(in) || !in.everybody) {
 		n.seeAll(in)
 		n.cover["steps composed twice"]++

@@ -13,6 +13,24 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
+// drawStages gives the instances of every third pool of continuous batching without ranks pipeline stages, equal or
+// not, by a number.
+func (sc *scenario) drawStages(n int32) {
+	if _, ok := sc.policy.(*schedulers.Continuous); ok && sc.ranks <= 1 && n%3 == 0 {
+		sc.stages = [][]int32{{1, 1}, {3, 1}, {5, 6, 5}, {1, 1, 1, 1, 1, 1, 1, 1}}[n/3%4]
+	}
+}
+
+// settleStages has an engine with stages schedule synchronously, where it cannot do otherwise.
+func (sc *scenario) settleStages() {
+	if len(sc.stages) > 1 {
+		sc.ahead = sc.queues() && sc.fillsQueue() && sc.speculation == nil && sc.maxNumSeqs == 0
+	}
+}
+
+// fillsQueue reports whether the queue of microbatches is filled up; it follows from what was drawn.
+func (sc *scenario) fillsQueue() bool { return sc.blocks%2 == 0 }
+
 // staged returns requests on an instance whose steps take a second each, over the stages of a pipeline.
 func staged(stages []int32, tokens int32, requests ...sim.Request) scenario {
 	sc := scenario{size: 1, blocks: 10_000, blockSize: 16, maxLen: 10_000, model: ticks(sim.Second), stages: stages,
@@ -42,6 +60,26 @@ func TestChunksOfAPromptFollowEachOtherThroughThePipeline(t *testing.T) {
 			require.Equal(t, []sim.Time{first, first.Add(sim.Second), first.Add(2 * sim.Second)}, j.tokens[0],
 				"%d stages, %d chunks", s, k)
 		}
+	}
+}
+
+// TestAPlaceInAPipelineComesBackWithTheNextBatchComposed: of three requests two may run. The first ends in the third
+// batch, at 2 s. An engine that composes a batch as the one before leaves begins with the last request then; one that
+// composes ahead has composed the fifth batch without it, and the sixth decodes with the second one, of which a token
+// is under way until 2.5 s.
+func TestAPlaceInAPipelineComesBackWithTheNextBatchComposed(t *testing.T) {
+	t.Parallel()
+	for ahead, first := range map[bool]sim.Duration{false: 3 * sim.Second, true: 3500 * sim.Millisecond} {
+		j := newJournal()
+		sc := staged([]int32{1, 1}, 100, sim.Request{Prompt: 100, Output: 2}, sim.Request{Prompt: 100, Output: 9},
+			sim.Request{Prompt: 10, Output: 1})
+		sc.ahead = ahead
+		sc.policy = &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 100}
+		c := sc.config(j)
+		require.Equal(t, ahead, c.Pools[0].BatchQueue == 2)
+		run(t, c)
+		require.Equal(t, []sim.Time{sim.Time(0).Add(first)}, j.tokens[2], "ahead: %v", ahead)
+		require.Equal(t, sim.Time(9500*sim.Millisecond), j.tokens[1][8])
 	}
 }
 

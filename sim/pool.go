@@ -113,9 +113,16 @@ func (p *PoolSpec) retracting() Retractor {
 	return retractor
 }
 
-// schedulesStagesAhead reports whether the stages of p may be scheduled asynchronously.
-func (p *PoolSpec) schedulesStagesAhead() bool {
-	return p.BatchQueue == 2 && p.FillsQueue && p.Speculation == nil && p.MaxNumSeqs == 0
+// validateStages refuses stages that cannot be, or not as they are to be scheduled.
+func (p *PoolSpec) validateStages() error {
+	ahead := p.BatchQueue == 2 && p.FillsQueue && p.Speculation == nil && p.MaxNumSeqs == 0
+	if len(p.Stages) > 256 || slices.ContainsFunc(p.Stages, func(n int32) bool { return n < 1 }) ||
+		len(p.Stages) > 1 && (p.Ranks > 1 || p.AsyncScheduling && !ahead) {
+		return fmt.Errorf("sim: pool %q: Stages are %d, must be at most 256 of a layer or more, one with Ranks above 1 and, "+
+			"with AsyncScheduling, several only with BatchQueue 2, FillsQueue and neither Speculation nor MaxNumSeqs", p.Name,
+			p.Stages)
+	}
+	return nil
 }
 
 // validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
@@ -143,11 +150,6 @@ func (p *PoolSpec) validate() error {
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
 	case p.Ranks < 0 || p.Ranks > 1 && p.Balancer == nil:
 		return fmt.Errorf("sim: pool %q: Ranks is %d, must not be negative and, above 1, needs a Balancer", p.Name, p.Ranks)
-	case len(p.Stages) > 256 || slices.ContainsFunc(p.Stages, func(n int32) bool { return n < 1 }) ||
-		len(p.Stages) > 1 && (p.Ranks > 1 || p.AsyncScheduling && !p.schedulesStagesAhead()):
-		return fmt.Errorf("sim: pool %q: Stages are %d, must be at most 256 of a layer or more, one with Ranks above 1 and, "+
-			"with AsyncScheduling, several only with BatchQueue 2, FillsQueue and neither Speculation nor MaxNumSeqs", p.Name,
-			p.Stages)
 	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
 		return fmt.Errorf("sim: pool %q: SizeMax is %d and MaxNumSeqs %d, must be 0 or at least Size, %d, and not negative",
 			p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
@@ -181,7 +183,7 @@ func (p *PoolSpec) validate() error {
 	if p.PrefixCaching && p.KVBlocks > math.MaxInt32 {
 		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
 	}
-	if err := cmp.Or(p.validateLoads(), p.validateTiers(), p.validateAdapters()); err != nil {
+	if err := cmp.Or(p.validateStages(), p.validateLoads(), p.validateTiers(), p.validateAdapters()); err != nil {
 		return err
 	}
 	for _, w := range p.Windows {

@@ -141,24 +141,6 @@ func (sc *scenario) drawRanks(n int32) {
 	}
 }
 
-// drawStages gives the instances of every third pool of continuous batching without ranks pipeline stages, equal or
-// not, by a number.
-func (sc *scenario) drawStages(n int32) {
-	if _, ok := sc.policy.(*schedulers.Continuous); ok && sc.ranks <= 1 && n%3 == 0 {
-		sc.stages = [][]int32{{1, 1}, {3, 1}, {5, 6, 5}, {1, 1, 1, 1, 1, 1, 1, 1}}[n/3%4]
-	}
-}
-
-// settleStages has an engine with stages schedule synchronously, where it cannot do otherwise.
-func (sc *scenario) settleStages() {
-	if len(sc.stages) > 1 {
-		sc.ahead = sc.queues() && sc.fillsQueue() && sc.speculation == nil && sc.maxNumSeqs == 0
-	}
-}
-
-// fillsQueue reports whether the queue of microbatches is filled up; it follows from what was drawn.
-func (sc *scenario) fillsQueue() bool { return sc.blocks%2 == 0 }
-
 // drawRadix lets the cache of SGLang be a radix tree, mostly.
 func (sc *scenario) drawRadix(t *rapid.T) {
 	if _, ok := sc.policy.(*schedulers.SGLang); ok && sc.tree != nil && sc.offload == 0 {

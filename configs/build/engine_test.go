@@ -315,6 +315,9 @@ func TestPoolsHaveTheRulesOfTheRelease(t *testing.T) {
 		{[]string{"pools.serve.async_scheduling=false"}, 0, true},
 		{append(drafts, "pools.serve.version=0.22"), 0, false},
 		{drafts, 2, true},
+		{[]string{"pools.serve.pipeline_parallel=2"}, 2, true},
+		{[]string{"pools.serve.pipeline_parallel=2", "pools.serve.version=0.22"}, 0, false},
+		{append(drafts, "pools.serve.pipeline_parallel=2"), 0, true},
 	} {
 		b := build(t, c.set...)
 		p := b.Config.Pools[0]

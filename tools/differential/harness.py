@@ -129,9 +129,11 @@ def first_difference(c, a, b):
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
          "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
-         "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix", "stages-queue", "stages-queue-eos", "stages-queue-prefix"]
+         "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
+         "stages-queue", "stages-queue-eos", "stages-queue-prefix"]
 # Scenarios that are not equal: what a difference is worth there is printed if --only names them, see README.md.
 UNEQUAL = ["hybrid-blocks"]
+NOT_OF_022 = ["pd-priority", "stages-queue", "stages-queue-eos", "stages-queue-prefix"]
 
 
 class Tally:
@@ -254,7 +256,7 @@ def main():
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
     for kind in kinds:
         for asyn in (False, True):
-            if kind == "pd-priority" and release == "0.22" or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages"):
+            if kind in NOT_OF_022 and release == "0.22" and not a.only or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages"):
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"

@@ -403,7 +403,9 @@ class Run:
         is a pipeline's depth before (0.33, PPHandler.get_prev_sampled_outputs, v1/worker/gpu/pp_utils.py), or of the latest
         (0.22, GPUModelRunner._pp_receive_prev_sampled_token_ids_to_input_batch, v1/worker/gpu_model_runner.py)."""
         until = number - (1 if version.startswith("0.22") else len(self.c["stages"]))
-        return max((end for i, end in self.samples.items() if i <= until), default=0)
+        past = [i for i in self.samples if i <= until]
+        self.samples[until] = max((self.samples.pop(i) for i in past), default=0)
+        return self.samples[until]
 
     def samples_needed(self, so):
         """Whether a batch samples tokens that the other stages are sent: in 0.33 not those that are the only ones of a
