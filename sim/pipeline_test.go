@@ -24,7 +24,7 @@ func (sc *scenario) drawStages(n int32) {
 // settleStages has an engine with stages schedule synchronously, where it cannot do otherwise.
 func (sc *scenario) settleStages() {
 	if len(sc.stages) > 1 {
-		sc.ahead = sc.queues() && sc.fillsQueue() && sc.speculation == nil && sc.maxNumSeqs == 0
+		sc.ahead = sc.queues() && sc.fillsQueue() && sc.maxNumSeqs == 0
 	}
 }
 

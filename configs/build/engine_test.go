@@ -317,7 +317,7 @@ func TestPoolsHaveTheRulesOfTheRelease(t *testing.T) {
 		{drafts, 2, true},
 		{[]string{"pools.serve.pipeline_parallel=2"}, 2, true},
 		{[]string{"pools.serve.pipeline_parallel=2", "pools.serve.version=0.22"}, 0, false},
-		{append(drafts, "pools.serve.pipeline_parallel=2"), 0, true},
+		{append(drafts, "pools.serve.pipeline_parallel=2"), 2, true},
 	} {
 		b := build(t, c.set...)
 		p := b.Config.Pools[0]

@@ -38,9 +38,9 @@ def case(rnd, kind, asyn):
         c["threshold"] = one([3, 10, 40])
     if kind in ("priority", "everything", "pd-priority"):
         c["priority"] = True
-    if kind.startswith("spec"):
+    if kind.startswith("spec") or kind == "stages-queue-spec":
         c["spec"], c["spec_method"] = one([1, 2, 3, 5]), "ngram"
-        if kind in ("spec-eagle", "spec-draft", "spec-eagle-prefix"):
+        if kind in ("spec-eagle", "spec-draft", "spec-eagle-prefix", "stages-queue-spec"):
             c["spec_method"] = "draft_model" if kind == "spec-draft" else "eagle"
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], c["max_num_seqs"] * (1 + c["spec"]) if rnd.random() < 0.7 else c["max_num_seqs"])
         if kind == "spec-draft":
@@ -130,10 +130,10 @@ def first_difference(c, a, b):
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
          "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
-         "stages-queue", "stages-queue-eos", "stages-queue-prefix"]
+         "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
 # Scenarios that are not equal: what a difference is worth there is printed if --only names them, see README.md.
 UNEQUAL = ["hybrid-blocks"]
-NOT_OF_022 = ["pd-priority", "stages-queue", "stages-queue-eos", "stages-queue-prefix"]
+NOT_OF_022 = ["pd-priority", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
 
 
 class Tally:
