@@ -222,3 +222,27 @@ func TestWholeExpertsGetOnlyTheTokensThatChoseThem(t *testing.T) {
 	assert.InEpsilon(t, perTokenS(16, true)/2, perTokenS(32, true), 1e-6)
 	assert.InEpsilon(t, perTokenS(64, false)*8/63, perTokenS(64, true), 1e-6)
 }
+
+// Under vLLM tensor-parallel ranks gather what experts yield for the parts of their rows: 61 layers less three dense
+// ones, 7,168 values of 2 bytes, a half of them over the link to the other GPU. Other engines, experts in slices and
+// ranks of one GPU do not.
+func TestGroupsGatherWhatExpertsYield(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h200-sxm", 2)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	d.Parallel.Engine, d.Parallel.Expert, d.Parallel.Data = "vllm", true, 4
+	p := partOf(d, 64*4, hardware.YieldsPart)
+	assert.InEpsilon(t, 58*64*7168.0/450e9, p.LinkPeakS, 1e-9)
+	assert.Greater(t, p.TimeS, 58*d.Efficiency.CollectiveS)
+	before := communicationS(t, d, 64*4)
+	without := func(change func(*hardware.Deployment)) {
+		other := d
+		change(&other)
+		assert.Zero(t, partOf(other, 64*4, hardware.YieldsPart))
+	}
+	without(func(d *hardware.Deployment) { d.Parallel.Engine = "sglang" })
+	without(func(d *hardware.Deployment) { d.Parallel.Expert = false })
+	without(func(d *hardware.Deployment) { d.Parallel.Tensor, d.Parallel.Data = 1, 8 })
+	without(func(d *hardware.Deployment) { d.Parallel.Tensor, d.Parallel.Data = 8, 1 })
+	d.Parallel.Engine = ""
+	assert.InDelta(t, p.TimeS, before-communicationS(t, d, 64*4), 2e-12)
+}

@@ -13,6 +13,7 @@ const (
 	CombinePart   = "combine from experts"
 	HopPart       = "transfers between stages"
 	LogitsPart    = "all-gather of logits"
+	YieldsPart    = "all-gather of what experts yield"
 )
 
 // explainComm returns the collectives of a step, as far as nothing hides them, and by how much a step is longer
@@ -40,6 +41,9 @@ func (r *Roofline) explainComm(l *load) (parts []PartCost, more float64) {
 	}
 	if out, a := r.comm.outputs(l); a != nil {
 		add(LogitsPart, a, &out, 1)
+	}
+	if a := quickest(r.comm.yields, l); a != nil {
+		add(YieldsPart, a, l, 1)
 	}
 	return parts, more
 }

@@ -24,6 +24,9 @@ func talk(d *hardware.Deployment, b batch, m mine) (reduceS, exchangeS, transfer
 		switch {
 		case r.FFN.Experts > 0 && d.Parallel.Ranks() > 1:
 			exchangeS += n * oneExchangeS
+			if p := &d.Parallel; p.Engine == "vllm" && p.Expert && d.Efficiency.Link < 1 {
+				reduceS += n * gatherRowsOnce(d, m.rows*float64(d.Model.Hidden)*2)
+			}
 		case r.FFN.Experts > 0 || r.FFN.Width > 0:
 			reduceS += n * oneReduceS
 		}
@@ -193,11 +196,18 @@ func gatherOnce(d *hardware.Deployment, bytes float64, each, hosts int) float64 
 
 // logitsS is gathering the logits of all outputs of a tensor-parallel group.
 func logitsS(d *hardware.Deployment, m mine) float64 {
-	t := d.Parallel.Tensor
-	if t == 1 || m.outputs == 0 {
+	if m.outputs == 0 {
 		return 0
 	}
-	bytes := m.outputs * float64(d.Model.Vocab) * 2
+	return gatherRowsOnce(d, m.outputs*float64(d.Model.Vocab)*2)
+}
+
+// gatherRowsOnce is an all-gather of so many bytes in a tensor-parallel group.
+func gatherRowsOnce(d *hardware.Deployment, bytes float64) float64 {
+	t := d.Parallel.Tensor
+	if t == 1 {
+		return 0
+	}
 	if !looked(d, t) {
 		return unmeasured(d, t, bytes*float64(t-1)/float64(t))
 	}
