@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,37 @@ func TestWorkloadCommands(t *testing.T) {
 	require.Equal(t, exitOK, status, errOut)
 	assert.Equal(t, "input_tokens,output_tokens\n488,451\n603,78\n", out)
 	assert.Contains(t, errOut, "note: arrivals are left out")
+}
+
+// TestNothingOfATraceIsLostInSilence: neither what is not read nor what cannot be written.
+func TestNothingOfATraceIsLostInSilence(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("turns.jsonl", []byte(`{"session_id": "a", "input_length": 9, "output_length": 9}`+"\n"+
+		`{"session_id": "a", "delay": 3000, "input_length": 9, "output_length": 9}`+"\n"), 0o600))
+	require.NoError(t, os.WriteFile("burst.csv", []byte("Timestamp,Model,Request tokens,Response tokens\n"+
+		"0,GPT-4,9,9\n1,GPT-4,9,0\n2,GPT-4,9,9\n"), 0o600))
+	status, out, errOut := try("workload", "describe", "turns.jsonl")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "arrivals     none: lengths alone are read from it\n")
+	assert.Contains(t, out, "not read     session_id, delay\n")
+	for _, c := range []struct{ want, command string }{
+		{"note: not read from the file: session_id, delay\n", "convert turns.jsonl --format lengths"},
+		{"note: arrivals are cut to 100 ns, in which azure counts, from the beginning of 2000 on\n" +
+			"note: 1 row left out: failed or empty\nnote: not read from the file: Model\n", "convert burst.csv --format azure"},
+		{"note: which class and priority a request has is left out: no format has a column for them\n",
+			"generate two-classes-8b --set workload.requests=2"},
+		{"note: which part of an output is reasoning is left out: no format has a column for it\n",
+			"generate gpt-oss-120b --set workload.requests=2"},
+	} {
+		status, _, errOut := try(append([]string{"workload"}, strings.Fields(c.command)...)...)
+		require.Equal(t, exitOK, status, errOut)
+		assert.Equal(t, c.want, errOut, c.command)
+	}
+	require.NoError(t, os.WriteFile("s.yaml", []byte("model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\n"+
+		"workload: {trace: {file: burst.csv}}\n"), 0o600))
+	status, out, errOut = try("run", "s.yaml")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "the trace has columns that are not read: Model")
 }
 
 // TestWorkloadMistakesAreNamed: one line each, and nothing on stdout or in files.

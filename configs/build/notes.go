@@ -120,6 +120,9 @@ func (b *Built) warnings(sent int64) []string {
 	if t := b.trace(); t != nil && t.Skipped() > 0 {
 		notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", t.Skipped()))
 	}
+	if t := b.trace(); t != nil && len(t.Unread()) > 0 {
+		notes = append(notes, "the trace has columns that are not read: "+strings.Join(t.Unread(), ", "))
+	}
 	if src, ok := b.source.(interface{ Truncated() requests.Truncated }); ok {
 		cut := src.Truncated()
 		prompts, outputs := drawn(b.Scenario, sent)

@@ -135,6 +135,9 @@ func (f *Fit) notes() []string {
 			"and the longest ITLs", text.Count(int64(is)), text.Count(int64(has))),
 			"come from such seconds. Replay the trace where the tail matters.")
 	}
+	if len(f.Trace.Unread) > 0 {
+		notes = append(notes, "Not read from the file: "+strings.Join(f.Trace.Unread, ", ")+".")
+	}
 	if c := float64(f.Trace.Correlation); math.Abs(c) > correlated {
 		notes = append(notes, fmt.Sprintf("Not kept: prompts and outputs of the trace go together (%+.2f); those of the fit "+
 			"are drawn apart.", c))

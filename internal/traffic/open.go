@@ -19,7 +19,7 @@ func Describe(path string, o traces.Options) (*Summary, error) {
 		return nil, err
 	}
 	s := r.Summary(path)
-	s.Format, s.Skipped = t.Stats().Format, t.Stats().Skipped
+	s.Format, s.Skipped, s.Unread = t.Stats().Format, t.Stats().Skipped, t.Unread()
 	if began, dated := t.Began(); dated {
 		s.setHours(began)
 	}
@@ -41,6 +41,6 @@ func describeLengths(path string, refused error, reading traces.Reading) (*Summa
 		r.Add(&sim.Request{Prompt: pairs.Prompts[i], Output: pairs.Outputs[i]})
 	}
 	s := r.Summary(path)
-	s.Format, s.Skipped = "lengths", pairs.Skipped
+	s.Format, s.Skipped, s.Unread = "lengths", pairs.Skipped, pairs.Unread
 	return s, nil
 }

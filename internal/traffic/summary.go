@@ -16,6 +16,8 @@ type Summary struct {
 	Requests int64  `json:"requests"`
 	Skipped  int64  `json:"skipped"` // rows of failed or empty requests
 
+	Unread []string `json:"unread,omitempty"` // columns of the file that nothing is read from
+
 	DurationS stats.Number `json:"duration_s"` // from the first arrival to the last
 	RatePerS  stats.Number `json:"rate_per_s"`
 	PeakPerS  stats.Number `json:"peak_rate_per_s"` // of the busiest minute

@@ -31,9 +31,12 @@ func (s *Summary) Text(colour bool) *text.Page {
 		p.Item("sharing", text.Percent(share)+" of the prompt tokens were in an earlier prompt: what a cache without an "+
 			"end would spare")
 	} else {
-		p.Item("sharing", "unknown: the trace names no blocks of its prompts")
+		p.Item("sharing", "unknown: no blocks of prompts are read from it")
 	}
 	s.writeHours(p)
+	if len(s.Unread) > 0 {
+		p.Item("not read", strings.Join(s.Unread, ", "))
+	}
 	return p
 }
 
@@ -52,7 +55,7 @@ func (s *Summary) writeLengths(p *text.Page) {
 
 func (s *Summary) writeArrivals(p *text.Page) {
 	if math.IsNaN(float64(s.DurationS)) {
-		p.Item("arrivals", "none: the file has lengths alone")
+		p.Item("arrivals", "none: lengths alone are read from it")
 		return
 	}
 	rate := fmt.Sprintf("%s requests/s over %s", text.Significant(float64(s.RatePerS)), text.Lasting(float64(s.DurationS)))

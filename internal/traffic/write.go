@@ -3,10 +3,12 @@ package traffic
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/workloads/traces"
@@ -33,7 +35,22 @@ func Convert(ctx context.Context, out io.Writer, path, format string, o traces.O
 	if err == nil {
 		err = t.Err()
 	}
-	return w, err
+	if err != nil {
+		return nil, err
+	}
+	w.Lost = append(w.Lost, left(t.Skipped(), t.Unread())...)
+	return w, nil
+}
+
+// left says which rows and which columns of a file are not in what was written.
+func left(rows int64, columns []string) (notes []string) {
+	if rows > 0 {
+		notes = append(notes, text.Counted(rows, "row")+" left out: failed or empty")
+	}
+	if len(columns) > 0 {
+		notes = append(notes, "not read from the file: "+strings.Join(columns, ", "))
+	}
+	return notes
 }
 
 // convertLengths writes lengths that have no arrivals.
@@ -51,7 +68,7 @@ func convertLengths(out io.Writer, path string, reading traces.Reading) (*Writte
 			return nil, run.Failure{Err: err}
 		}
 	}
-	return &Written{Requests: int64(pairs.Len())}, w.Close()
+	return &Written{Requests: int64(pairs.Len()), Lost: left(pairs.Skipped, pairs.Unread)}, w.Close()
 }
 
 // Generate writes the requests of a scenario's workload, which b has been built of. Where they wait for answers, the
@@ -94,6 +111,7 @@ func columnsOf(b *build.Built) traces.Columns {
 	w := &b.Scenario.Workload
 	c := traces.Columns{Contents: b.Config.Contents, Limits: w.MaxTokens > 0 || w.TimeoutS > 0 || w.Cancel.Probability > 0}
 	c.Sessions, c.Adapters = w.Waits() || w.Tasks(), w.Adapted()
+	c.Classes, c.Hidden = len(w.Classes) > 0, w.Reasoning != nil
 	for i := range w.Classes {
 		c.Limits = c.Limits || w.Classes[i].MaxTokens > 0
 	}

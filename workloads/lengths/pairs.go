@@ -8,8 +8,9 @@ import (
 
 // Pairs are recorded prompt and output lengths that belong together, for an open or closed loop to take in order.
 type Pairs struct {
-	Prompts, Outputs []int32 // tokens
-	Skipped          int64   // rows of failed requests that the file has besides
+	Prompts, Outputs []int32  // tokens
+	Skipped          int64    // rows of failed requests that the file has besides
+	Unread           []string // columns that the file has besides
 }
 
 // NewPairs returns pairs that are written out, each a prompt and an output.

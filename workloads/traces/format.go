@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// format is a layout of traces: the names of its columns (CSV) or keys (JSON lines). Others are ignored, among them
-// Azure's NumImages. Block ids have a key of their own choice, and only where a trace is asked for what prompts share.
-// Columns of optional roles may be absent.
+// format is a layout of traces: the names of its columns (CSV) or keys (JSON lines). Others are not read, among them
+// Azure's NumImages, and Unread names them. Block ids have a key of their own choice, and only where a trace is asked
+// for what prompts share. Columns of optional roles may be absent.
 type format struct {
 	name   string
 	column [numRoles]string // by role; empty: it has none, or nobody asks for it
@@ -73,6 +73,17 @@ type layout struct {
 	role   []int8 // CSV: role of each column, −1: ignored
 	ids    string // JSON: the key of the block ids; empty: there are none
 	block  int32  // tokens of one of these blocks
+	unread []string
+}
+
+// unreadMost bounds the names that are kept of what is not read.
+const unreadMost = 64
+
+// leaveOut notes a column or key that nothing is read from.
+func (l *layout) leaveOut(name string) {
+	if name != "" && name != l.ids && len(l.unread) < unreadMost && !slices.Contains(l.unread, name) {
+		l.unread = append(l.unread, name)
+	}
 }
 
 // openAI returns the layout of recorded lengths under the names that the OpenAI API gives to token counts.
@@ -118,6 +129,11 @@ func match(names []string, formats []format) (layout, error) {
 			return layout{}, &ambiguous{f.column[role], other}
 		}
 		l.format.leave(found)
+		for i, name := range names {
+			if l.role[i] < 0 {
+				l.leaveOut(name)
+			}
+		}
 		return l, nil
 	}
 	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted: %s",

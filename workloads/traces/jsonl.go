@@ -49,7 +49,8 @@ func (o *object) next() (key, value []byte, ok bool) {
 
 // members puts the values of a JSON line into their roles. It reports whether the line is one object and, if a key is
 // there twice, its role; else −1.
-func (f *format) members(line []byte, out *fields) (ok bool, twice int) {
+func (l *layout) members(line []byte, out *fields) (ok bool, twice int) {
+	f := &l.format
 	o, ok := openObject(line)
 	for ok {
 		var key, value []byte
@@ -57,16 +58,31 @@ func (f *format) members(line []byte, out *fields) (ok bool, twice int) {
 		if key == nil {
 			break
 		}
+		read := false
 		for role := range f.column {
 			if f.column[role] == string(key) && f.column[role] != "" {
 				if out[role] != nil {
 					return true, role
 				}
 				out[role] = value
+				read = true
 			}
+		}
+		if !read && !l.left(key) {
+			l.leaveOut(string(key))
 		}
 	}
 	return ok, -1
+}
+
+// left reports whether a key is known not to be read.
+func (l *layout) left(key []byte) bool {
+	for _, name := range l.unread {
+		if name == string(key) {
+			return true
+		}
+	}
+	return string(key) == l.ids || len(l.unread) == unreadMost
 }
 
 // keys returns the keys of a JSON line.

@@ -58,7 +58,7 @@ func TestATraceMayHaveSessions(t *testing.T) {
 		require.Equal(t, []int32{1, 0, 2, 1}, sessions)
 		require.Equal(t, "arrival_s,input_tokens,output_tokens,session_id\n0,10,5,1\n1,20,5,\n2,30,5,2\n3,40,5,1\n",
 			out.String())
-		require.Len(t, Lost("azure", trace.Columns()), 1)
+		require.Len(t, Lost("vidur", trace.Columns()), 1)
 	}
 }
 
@@ -87,12 +87,31 @@ func TestATraceMayNameAdapters(t *testing.T) {
 			require.Equal(t, strings.ReplaceAll(text, ",0\n", ",\n"), out.String())
 		}
 		require.Equal(t, []string{"which LoRA adapter a request has is left out: only decodesim has numbers of adapters, " +
-			"not azure"}, Lost("azure", trace.Columns()))
+			"not vidur"}, Lost("vidur", trace.Columns()))
 	}
 	for _, bad := range []string{"7", "-1", "a", "1.5"} {
 		_, err := New("t.csv", strings.NewReader("arrival_s,input_tokens,output_tokens,adapter_id\n0,10,5,"+bad+"\n"),
 			Options{Adapters: 6})
 		require.EqualError(t, err, `workloads: t.csv:2: adapter_id is "`+bad+`"; accepted: the number of an adapter, 1 to `+
 			`6, or 0 for the model itself`)
+	}
+}
+
+// What a file has beside its requests is named, in whichever line it first appears: a column that nobody reads may be
+// what its author meant to have replayed.
+func TestWhatIsNotReadIsNamed(t *testing.T) {
+	for text, want := range map[string][]string{
+		"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2024-10-15 00:00:00,3,9,9\n": {"NumImages"},
+		"Timestamp,Model,Request tokens,Response tokens,Log Type\n0,GPT-4,9,9,API\n":     {"Model", "Log Type"},
+		"arrival_s,input_tokens,output_tokens,session_id,hash_ids\n0,9,9,a,[1]\n":        {"hash_ids"},
+		`{"timestamp": 0, "input_length": 9, "output_length": 9, "hash_ids": [1], "session_id": "a"}` + "\n" +
+			`{"timestamp": 5, "delay": 3, "input_length": 9, "output_length": 9, "hash_ids": [1], "session_id": "a"}`: {"delay"},
+		`{"timestamp": 0, "input_length": 9, "output_length": 9, "hash_ids": [1]}`: nil,
+	} {
+		trace, err := New("t", strings.NewReader(text), Options{Contents: true})
+		require.NoError(t, err)
+		sourcetest.Drain(trace)
+		require.NoError(t, trace.Err())
+		require.ElementsMatch(t, want, trace.Unread(), text)
 	}
 }

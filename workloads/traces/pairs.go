@@ -41,7 +41,10 @@ func readPairs(in *input) (*lengths.Pairs, error) {
 		}
 		p.Prompts, p.Outputs = append(p.Prompts, w.prompt), append(p.Outputs, w.output)
 	}
-	p.Skipped = t.skipped
+	p.Skipped, p.Unread = t.skipped, t.layout.unread
+	if t.layout.ids != "" {
+		p.Unread = append(p.Unread, t.layout.ids)
+	}
 	if len(p.Prompts) == 0 {
 		return nil, fmt.Errorf("workloads: %s has no requests (%d rows skipped); accepted: at least one request",
 			in.name, t.skipped)

@@ -65,6 +65,7 @@ func openRows(in *input, formats []format, skipEmpty bool) (*rows, error) {
 	}
 	if t.json {
 		t.layout.ids, t.layout.block = blockKey(names)
+		t.layout.unread = slices.DeleteFunc(t.layout.unread, func(name string) bool { return name == t.layout.ids })
 	}
 	return t, nil
 }
@@ -132,7 +133,7 @@ func (t *rows) splitCSV(line []byte, f *fields) error {
 }
 
 func (t *rows) splitJSON(line []byte, f *fields) error {
-	ok, twice := t.layout.format.members(line, f)
+	ok, twice := t.layout.members(line, f)
 	if !ok {
 		return t.lines.fail("%s is not a JSON object; accepted: one object per line", clip(line))
 	}

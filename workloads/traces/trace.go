@@ -327,6 +327,9 @@ func (t *Trace) Means() (prompt, output float64) { return t.stats.PromptMean, t.
 // Skipped returns how many failed or empty rows have been passed over so far.
 func (t *Trace) Skipped() int64 { return t.rows.skipped }
 
+// Unread returns the columns or keys of the file that nothing is read from, as far as it has been read.
+func (t *Trace) Unread() []string { return t.rows.layout.unread }
+
 // Err says where and how the file broke, or nil.
 func (t *Trace) Err() error { return t.err }
 

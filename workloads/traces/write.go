@@ -29,6 +29,8 @@ type Columns struct {
 	Contents *sim.Contents // what prompts share; nil: nothing
 	Sessions bool          // some are turns of sessions or tasks; only decodesim and mooncake have a column for their ids
 	Adapters bool          // some have LoRA adapters; only decodesim has a column for their numbers
+	Classes  bool          // they are of several classes or priorities; no format has a column for them
+	Hidden   bool          // part of an output is reasoning; no format has a column for it
 }
 
 // style is how a format is written.
@@ -102,6 +104,9 @@ func Lost(format string, c Columns) (notes []string) {
 	if format == "mooncake" {
 		notes = append(notes, "arrivals are rounded to milliseconds, in which mooncake counts")
 	}
+	if format == "azure" {
+		notes = append(notes, "arrivals are cut to 100 ns, in which azure counts, from the beginning of 2000 on")
+	}
 	if c.Contents != nil && format != "mooncake" {
 		notes = append(notes, fmt.Sprintf("what prompts share is left out: only mooncake has block ids, not %s", format))
 	}
@@ -116,6 +121,12 @@ func Lost(format string, c Columns) (notes []string) {
 	if c.Adapters && format != "decodesim" {
 		notes = append(notes, fmt.Sprintf("which LoRA adapter a request has is left out: only decodesim has numbers of "+
 			"adapters, not %s", format))
+	}
+	if c.Classes {
+		notes = append(notes, "which class and priority a request has is left out: no format has a column for them")
+	}
+	if c.Hidden {
+		notes = append(notes, "which part of an output is reasoning is left out: no format has a column for it")
 	}
 	return notes
 }

@@ -129,11 +129,12 @@ func TestATraceWithDatesSaysWhenItBegan(t *testing.T) {
 
 // TestAFormatSaysWhatItCannotHold: one note for each thing that requests have and the format has no column for.
 func TestAFormatSaysWhatItCannotHold(t *testing.T) {
-	all := Columns{Limits: true, Contents: new(sim.Contents), Sessions: true, Adapters: true}
-	about := []string{"arrivals", "what prompts share", "limits on outputs", "turns of one session", "LoRA adapter"}
+	all := Columns{Limits: true, Contents: new(sim.Contents), Sessions: true, Adapters: true, Classes: true, Hidden: true}
+	about := []string{"arrivals", "what prompts share", "limits on outputs", "turns of one session", "LoRA adapter",
+		"which class", "reasoning"}
 	for format, want := range map[string][]string{
-		"decodesim": {about[1]}, "mooncake": {about[0], about[2], about[4]}, "azure": about[1:],
-		"lengths": about,
+		"decodesim": {about[1], about[5], about[6]}, "mooncake": {about[0], about[2], about[4], about[5], about[6]},
+		"azure": about, "lengths": about, "vidur": about[1:], "burstgpt": about[1:],
 	} {
 		notes := Lost(format, all)
 		require.Len(t, notes, len(want), format)
@@ -141,7 +142,8 @@ func TestAFormatSaysWhatItCannotHold(t *testing.T) {
 			require.Contains(t, notes[i], want[i], format)
 		}
 	}
-	require.Empty(t, Lost("azure", Columns{}))
+	require.Empty(t, Lost("vidur", Columns{}))
+	require.Len(t, Lost("azure", Columns{}), 1, "it counts in 100 ns, from a date")
 	require.Len(t, Lost("mooncake", Columns{}), 1, "its clock counts milliseconds")
 	require.Equal(t, []bool{true, false, false}, []bool{JSONLines("mooncake"), JSONLines("azure"), JSONLines("none")})
 }
