@@ -45,26 +45,28 @@ type Run struct {
 
 	groups  []int
 	hasTPOT bool
+	terms   terms
 	flat    []bool // by parameter, whether no value depends on it; nil: not known yet
 }
 
-// A residual is the logarithm of predicted over measured. Beyond its scale it counts less than by its square, for some
-// rows no efficiency explains. TTFT counts less than TPOT: scheduling and clients decide it more than steps do.
-const (
-	stepScale, ttftScale = 0.15, 0.3
-	ttftWeight           = 0.2
-)
+// terms are how residuals count in a loss. A residual is the logarithm of predicted over measured. Beyond its scale it
+// counts less than by its square, for some rows no efficiency explains. TTFT counts less than TPOT: scheduling and
+// clients decide it more than steps do.
+type terms struct{ stepScale, ttftScale, ttftWeight float64 }
+
+// manyTerms are those of a fit to many deployments.
+var manyTerms = terms{stepScale: 0.15, ttftScale: 0.3, ttftWeight: 0.2}
 
 // term returns the weight and the scale of a value's residual. Where there is a TPOT, E2E and throughput follow from it
 // and from TTFT: they are predicted, but not fitted to.
 func (r *Run) term(j int) (weight, scale float64) {
 	switch m := r.Values[j].Value.Metric; {
 	case m == measured.TTFT:
-		return r.Weight * ttftWeight, ttftScale
+		return r.Weight * r.terms.ttftWeight, r.terms.ttftScale
 	case m != measured.TPOT && r.hasTPOT:
-		return 0, stepScale
+		return 0, r.terms.stepScale
 	}
-	return r.Weight, stepScale
+	return r.Weight, r.terms.stepScale
 }
 
 // Efficiency returns what the fit gives a run.
@@ -252,6 +254,8 @@ type Method struct {
 	Stiffer, HostStiffer    []float64
 	StepScale, TTFTScale    float64
 	TTFTWeight              float64
+	OwnTTFTScale            float64
+	OwnTTFTWeight           float64
 	Rounds                  int
 }
 
@@ -261,7 +265,8 @@ func (f *Fit) Method(prior hardware.Efficiency) Method {
 		Parameters: f.Parameters, Prior: prior, Stiffness: f.Stiffness, Stiffer: f.Stiffer,
 		OwnStiffness: ownStiffness,
 		HostStiffer:  f.HostStiffer,
-		StepScale:    stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
+		StepScale:    manyTerms.stepScale, TTFTScale: manyTerms.ttftScale, TTFTWeight: manyTerms.ttftWeight,
+		OwnTTFTScale: ownTerms.ttftScale, OwnTTFTWeight: ownTerms.ttftWeight, Rounds: rounds,
 	}
 }
 

@@ -30,6 +30,7 @@ type Plan struct {
 	Stiffer    []float64                       // see Fit
 	Even       bool                            // a deployment of n runs weighs √n, not n
 	Possible   bool                            // runs that beat the bound are not fitted to
+	Within     bool                            // the runs are of one deployment, and their TTFT counts as ownTerms say
 	Progress   func(round, done int)           // progress; nil: nobody
 
 	HostStiffer []float64 // see Fit
@@ -132,7 +133,10 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencie
 
 func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficiencies, steps *freeze.Steps) (*Run,
 	string) {
-	r := &Run{Weight: 1}
+	r := &Run{Weight: 1, terms: manyTerms}
+	if p.Within {
+		r.Weight, r.terms = ownWeight(run), ownTerms
+	}
 	if p.Weigh != nil {
 		r.Weight = p.Weigh(run)
 	}

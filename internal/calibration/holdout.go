@@ -51,8 +51,8 @@ func (f *Fit) weighed() int {
 func (f *Fit) Refit(ctx context.Context, runs []*Run, prior Efficiencies) (*Fit, error) {
 	again := &Fit{Parameters: f.Parameters, Groups: []string{"0 all"}, Stiffness: ownStiffness}
 	for _, r := range runs {
-		again.Runs = append(again.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: 1, groups: []int{0},
-			hasTPOT: r.hasTPOT})
+		again.Runs = append(again.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: ownWeight(r.Run),
+			groups: []int{0}, hasTPOT: r.hasTPOT, terms: ownTerms})
 	}
 	return again, again.solve(ctx)
 }

@@ -38,11 +38,13 @@ func (a *Accuracy) how(m *markdown) {
 		"those faster than the data sheet allows. A published figure weighs %s of a run, for it is one number of a server "+
 		"whose limits are not stated. A penalty of the squared logarithm of each scaling, "+
 		"over the squared σ of the table, times %s, holds it to one, that of a model %s times as much, and those of what "+
-		"the host takes for steps on a GPU or a family of them %s times; for a user's own deployment times %s.",
+		"the host takes for steps on a GPU or a family of them %s times; for a user's own deployment times %s, with "+
+		"scale %s and weight %s for TTFT.",
 		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), catalog.StepsPerKind,
 		catalog.RunsPerKind, text.Short(catalog.PublishedWeight), text.Short(k.Stiffness),
 		text.Short(slices.Max(append([]float64{1}, k.Stiffer...))),
-		text.Short(slices.Max(append([]float64{1}, k.HostStiffer...))), text.Short(k.OwnStiffness))
+		text.Short(slices.Max(append([]float64{1}, k.HostStiffer...))), text.Short(k.OwnStiffness),
+		text.Short(k.OwnTTFTScale), text.Short(k.OwnTTFTWeight))
 	m.para("**What was chosen by looking.** The first two stiffnesses, on a coarse grid (factors of about three) of " +
 		"errors on deployments left out; a tenth or three tenths of the first change none by more than a point; the " +
 		"third by errors on GPUs left out (in a trial TTFT went from 20.6 and 65.2 to 20.5 and 63.9 %%, TPOT from 8.7 and " +
@@ -55,15 +57,13 @@ func (a *Accuracy) how(m *markdown) {
 		"left out, TPOT would go from 6.2 to 5.2 %%, but of GPUs from 9.9 to 10.6 %% and of models from 6.8 to 7.3 %%), " +
 		"and that TTFT does not weigh twice as much (0.3 points of TTFT for 0.2 of TPOT). So was that published " +
 		"throughputs are fitted to, and how much they weigh (errors of deployments left out went from 12.8 to 10.3 %%, " +
-		"of TTFT " +
-		"on GPUs and models left out by 1.5 points, and TPOT on them rose by half a point), and that a GB200 is a B200 in " +
-		"the fit (of separate pools TPOT would go from 9.6 to 11.3 %%). " +
+		"of TTFT on GPUs and models left out by 1.5 points, and TPOT on them rose by half a point), and that a GB200 is a " +
+		"B200 in the fit (of separate pools TPOT would go from 9.6 to 11.3 %%). " +
 		"So was that a GPU and a model have scalings of their own under all engines together (in trials, of deployments " +
 		"left out, TTFT went from 15.7 to 14.7 %%; of GPUs, TPOT from 9.8 to 8.9 and TTFT from 24.7 to 23.8 %%; of " +
 		"models, from 9.6 to 8.9 and from 24.2 to 22.6 %%; of GPUs that were left out of one engine alone, TPOT from 9.5 " +
 		"to 7.9 %%, and of such models from 9.6 to 8.8 %%; of deployments under vLLM it rose from 5.2 to 5.9 %%), and " +
-		"that a family of GPUs has none. " +
-		"Exclusions were listed before residuals were looked at.")
+		"that a family of GPUs has none. Exclusions were listed before residuals were looked at.")
 	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new "+
 		"simulation. Newton's method finds the minimum; the runs are simulated again under it, %d rounds "+
 		"in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the whole fit, "+
