@@ -121,9 +121,9 @@ func (c *Comparison) Close() {
 	for i := range c.Scenarios {
 		c.Scenarios[i].Summary = c.trials[0][i]
 	}
-	lists := []metricList{{"", comparedMetrics(bursts(c.trials))}, {"", ruleMetrics(rules(c.trials))}}
+	lists := []metricList{{"", comparedMetrics(bursts(c.trials))}, {"", ruleMetrics(rules(c.trials, ""), "")}}
 	for _, class := range classNames(c.trials) {
-		lists = append(lists, metricList{class, classMetrics(class)})
+		lists = append(lists, metricList{class, append(classMetrics(class), ruleMetrics(rules(c.trials, class), class)...)})
 	}
 	of := 0
 	for _, l := range lists {

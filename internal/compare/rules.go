@@ -12,12 +12,24 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// rules returns the rules of all runs, in the order in which they come.
-func rules(trials [][]*metrics.Summary) []metrics.Verdict {
+// verdictsOf returns the rules of a run: its own, which no class has, or those of a class.
+func verdictsOf(s *metrics.Summary, class string) []metrics.Verdict {
+	if class == "" {
+		return s.Rules
+	}
+	i := slices.IndexFunc(s.Classes, func(c metrics.ClassResult) bool { return c.Name == class })
+	if i < 0 {
+		return nil
+	}
+	return s.Classes[i].Rules
+}
+
+// rules returns the rules of all runs, or of a class in all of them, in the order in which they come.
+func rules(trials [][]*metrics.Summary, class string) []metrics.Verdict {
 	var all []metrics.Verdict
 	for _, summaries := range trials {
 		for _, s := range summaries {
-			for _, v := range s.Rules {
+			for _, v := range verdictsOf(s, class) {
 				if !slices.ContainsFunc(all, func(o metrics.Verdict) bool { return o.Rule == v.Rule }) {
 					all = append(all, v)
 				}
@@ -27,22 +39,27 @@ func rules(trials [][]*metrics.Summary) []metrics.Verdict {
 	return all
 }
 
-// ruleMetrics are the values of the rules, each of the scenarios that have it.
-func ruleMetrics(all []metrics.Verdict) []comparedMetric {
+// ruleMetrics are the values of rules, each of the scenarios that have it.
+func ruleMetrics(all []metrics.Verdict, class string) []comparedMetric {
 	var rows []comparedMetric
+	prefix := ""
+	if class != "" {
+		prefix = "classes." + class + "."
+	}
 	for _, v := range all {
 		unit := "s"
 		if v.Share {
 			unit = "share"
 		}
 		rows = append(rows, comparedMetric{
-			metric: "slo_rules." + v.Rule, name: v.Rule, unit: unit,
+			metric: prefix + "slo_rules." + v.Rule, name: v.Rule, unit: unit,
 			of: func(s *metrics.Summary) float64 {
-				i := slices.IndexFunc(s.Rules, func(o metrics.Verdict) bool { return o.Rule == v.Rule })
-				if i < 0 || math.IsInf(s.Rules[i].Value, 0) {
+				own := verdictsOf(s, class)
+				i := slices.IndexFunc(own, func(o metrics.Verdict) bool { return o.Rule == v.Rule })
+				if i < 0 || math.IsInf(own[i].Value, 0) {
 					return math.NaN()
 				}
-				return s.Rules[i].Value
+				return own[i].Value
 			},
 		})
 	}
@@ -55,14 +72,21 @@ func ruleLines(c *Comparison) []string {
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
 		var broken []string
-		unmeasured := ""
-		for _, v := range s.Summary.Rules {
-			if v.Broken() {
-				broken = append(broken, fmt.Sprintf("%q (%s)", v.Rule, report.RuleValue(&v)))
+		unmeasured, n := "", 0
+		for _, class := range append([]string{""}, classNames([][]*metrics.Summary{{s.Summary}})...) {
+			of := ""
+			if class != "" {
+				of = class + ": "
 			}
-			unmeasured = cmp.Or(unmeasured, v.Unmeasured)
+			for _, v := range verdictsOf(s.Summary, class) {
+				if v.Broken() {
+					broken = append(broken, fmt.Sprintf("%q (%s)", of+v.Rule, report.RuleValue(&v)))
+				}
+				unmeasured = cmp.Or(unmeasured, v.Unmeasured)
+				n++
+			}
 		}
-		switch n := len(s.Summary.Rules); {
+		switch {
 		case n == 0:
 		case len(broken) == 0 && unmeasured != "":
 			lines = append(lines, fmt.Sprintf("%s: whether its SLO is met is unknown: %s.", s.Name, unmeasured))

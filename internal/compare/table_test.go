@@ -240,3 +240,21 @@ func TestWhatIsUnknownOfAnSLOHidesNoRuleThatIsBroken(t *testing.T) {
 	require.Equal(t, []string{`x breaks its SLO: "ttft p95 <= 1s" (2.00 s).`}, lines(unknown, broken))
 	require.Equal(t, []string{"x meets its SLO: 1 rule."}, lines(met))
 }
+
+// TestTheRulesOfAClassAreComparedAndJudged as those of the whole run are.
+func TestTheRulesOfAClassAreComparedAndJudged(t *testing.T) {
+	chat := func(value float64, met bool) *metrics.Summary {
+		return &metrics.Summary{Classes: []metrics.ClassResult{{Name: "agents"},
+			{Name: "chat", Rules: []metrics.Verdict{{Rule: "ttfo p90 <= 8s", Value: value, Met: met}}}}}
+	}
+	trials := [][]*metrics.Summary{{chat(7, true), chat(9, false)}}
+	require.Empty(t, rules(trials, ""))
+	require.Empty(t, rules(trials, "agents"))
+	rows := ruleMetrics(rules(trials, "chat"), "chat")
+	require.Len(t, rows, 1)
+	require.Equal(t, "classes.chat.slo_rules.ttfo p90 <= 8s", rows[0].metric)
+	require.Equal(t, []float64{7, 9}, []float64{rows[0].of(trials[0][0]), rows[0].of(trials[0][1])})
+	require.True(t, math.IsNaN(rows[0].of(&metrics.Summary{})), "a scenario without the class")
+	require.Equal(t, []string{"a meets its SLO: 1 rule.", `b breaks its SLO: "chat: ttfo p90 <= 8s" (9.00 s).`},
+		ruleLines(&Comparison{Scenarios: []Candidate{{Name: "a", Summary: trials[0][0]}, {Name: "b", Summary: trials[0][1]}}}))
+}
