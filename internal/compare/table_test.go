@@ -256,5 +256,6 @@ func TestTheRulesOfAClassAreComparedAndJudged(t *testing.T) {
 	require.Equal(t, []float64{7, 9}, []float64{rows[0].of(trials[0][0]), rows[0].of(trials[0][1])})
 	require.True(t, math.IsNaN(rows[0].of(&metrics.Summary{})), "a scenario without the class")
 	require.Equal(t, []string{"a meets its SLO: 1 rule.", `b breaks its SLO: "chat: ttfo p90 <= 8s" (9.00 s).`},
-		ruleLines(&Comparison{Scenarios: []Candidate{{Name: "a", Summary: trials[0][0]}, {Name: "b", Summary: trials[0][1]}}}))
+		ruleLines(&Comparison{Scenarios: []Candidate{{Name: "a", Summary: trials[0][0]},
+			{Name: "b", Summary: trials[0][1]}}}))
 }

@@ -30,6 +30,7 @@ type Load struct {
 	SpanS    float64 // of a day or a trace, as the scenario has it; 0: as long as one likes
 	PauseS   float64 // of a session: the time in which its user reads, thinks and writes
 	SessionS float64 // of a session, answers included, at most about; 0: unknown, or there are none
+	Varies   bool    // sessions begin at a rate that rises and falls, as requests of a day come
 
 	process string
 	agents  bool // sessions are tasks of agents
@@ -49,6 +50,10 @@ func Of(b *build.Built) (*Load, error) {
 		l.Kind, l.agents = Sessions, w.Agents != nil
 		l.RatePerS /= l.Turns
 		l.PauseS = b.PauseS()
+		l.Varies = varies(w)
+		if l.Varies {
+			l.SpanS = cmp.Or(w.DurationS, period(w), b.SpanS)
+		}
 	case w.Mixed():
 		l.mix(b)
 	case w.Arrivals.Process == "piecewise" || w.Arrivals.Process == "sinusoid":

@@ -104,6 +104,30 @@ func TestEveryLoadIsOfferedAtTheAskedRate(t *testing.T) {
 }
 
 // A rate that was computed is written as one that was meant: the scenario of an answer is there to be read.
+// TestSessionsOfADayAreOfferedWholeDays: where sessions begin at a rate that rises and falls, the part of the day in
+// which a run ends says nothing about whether they pile up.
+func TestSessionsOfADayAreOfferedWholeDays(t *testing.T) {
+	s := scenario(t, "  arrivals: {process: sinusoid, rate: 4, amplitude: 0.5, period_s: 100}\n  requests: 10\n"+laws+
+		"  sessions: {turns: {distribution: fixed, mean: 5}}\n")
+	b, err := build.New(s)
+	require.NoError(t, err)
+	defer b.Close()
+	l, err := Of(b)
+	require.NoError(t, err)
+	require.Equal(t, Sessions, l.Kind)
+	require.True(t, l.Varies)
+	require.Zero(t, l.Unmeasured(1000))
+	for requests, want := range map[int64]float64{1000: 100, 2000: 100, 2001: 200, 9000: 500} {
+		at := s.Clone()
+		l.At(at, 4, requests)
+		require.Equal(t, want, at.Workload.DurationS, requests)
+		require.Zero(t, at.Workload.Requests)
+	}
+	l.Last(10) // 5 answers of up to 20 s: six times as long are 600 s
+	l.At(s, 4, 1000)
+	require.Equal(t, 600.0, s.Workload.DurationS)
+}
+
 func TestARateIsWrittenWithoutTheNoiseOfComputingIt(t *testing.T) {
 	s := scenario(t, "  arrivals: {process: poisson, rate: 4}\n  requests: 100\n"+laws)
 	for rate, want := range map[float64]string{

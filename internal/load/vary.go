@@ -33,10 +33,11 @@ func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 		agents.Tasks = 0
 		w.Agents = &agents
 	}
-	if l.Kind == Day {
+	if l.Kind == Day || l.Varies {
+		least := float64(w.Requests) / (rate * l.Turns)
 		w.Requests, w.DurationS = 0, l.SpanS
 		if period := period(w); period > 0 { // whole periods, at least so many requests
-			w.DurationS = period * math.Ceil(max(l.SpanS, float64(requests)/rate)/period-1e-9)
+			w.DurationS = period * math.Ceil(max(l.SpanS, least)/period-1e-9)
 		}
 	}
 }
@@ -64,7 +65,7 @@ const warmShare = 4
 // Unmeasured returns how many of the first requests fill the empty deployment and are not measured. Of a trace or a day
 // everything is: its beginning is part of its shape.
 func (l *Load) Unmeasured(requests int64) int64 {
-	if l.Kind == Trace || l.Kind == Day {
+	if l.Kind == Trace || l.Kind == Day || l.Varies {
 		return 0
 	}
 	return requests / warmShare

@@ -21,7 +21,7 @@ type growth struct {
 // of a trace.
 func newGrowth(l *load.Load, requests int64) *growth {
 	switch {
-	case requests < 8 || l.Kind == load.Trace || l.Kind == load.Day:
+	case requests < 8 || l.Kind == load.Trace || l.Kind == load.Day || l.Varies:
 		return nil
 	case l.Kind == load.Sessions: // the last tenth comes when no session begins any more
 		return &growth{marks: [2]int64{requests / 2, requests * 9 / 10}}
