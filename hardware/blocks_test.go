@@ -242,7 +242,7 @@ func TestChunksPassThroughWindows(t *testing.T) {
 	require.NoError(t, err)
 	free, one := m.LongestIn(1<<16, 16), m.BlocksOf(32768, 16)
 	assert.Equal(t, m.TokensIn(1<<16, 16), free)
-	m.PassChunks(&gemma, 8192, false)
+	m.PassWindows(&gemma, 8192, 16, false)
 	assert.Equal(t, sim.Passing{Blocks: 6, Window: 1024, TokensMax: 8192}, m.Passing)
 	assert.Equal(t, free-16*6*(577-65), m.LongestIn(1<<16, 16))
 	assert.Equal(t, one, m.BlocksOf(32768, 16), "a sequence that decodes has what it had")
@@ -252,14 +252,18 @@ func TestChunksPassThroughWindows(t *testing.T) {
 	oss.HybridKV = true
 	m, err = oss.Memory(0.9, 2048, 128, 16)
 	require.NoError(t, err)
-	m.PassChunks(&oss, 4096, true)
+	fixed := m.SequenceBlocks
+	m.PassWindows(&oss, 4096, 16, true)
 	assert.Equal(t, sim.Passing{Blocks: 1, Window: 128, TokensMax: 4096, Lags: true}, m.Passing)
+	assert.Equal(t, sim.Windowed{Blocks: 1, BlocksMax: 9}, m.Windowed)
+	assert.EqualValues(t, 8, fixed, "blocks of every sequence as long as windows are charged whole")
+	assert.Zero(t, m.SequenceBlocks)
 	for _, name := range []string{"llama-4-scout", "mistral-7b-v0.1", "llama-3.1-8b", "deepseek-v4-pro"} {
 		d := deployment(t, name, "b200-sxm", 8)
 		d.HybridKV = true
 		m, err := d.Memory(0.92, 2048, 64, 16)
 		require.NoError(t, err)
-		m.PassChunks(&d, 2048, false)
+		m.PassWindows(&d, 2048, 16, false)
 		assert.Zero(t, m.Passing, name)
 	}
 }

@@ -112,20 +112,25 @@ func (d *Deployment) windowedCache() (token float64, window int) {
 	return token * d.stageShare(), window
 }
 
-// slidingCache is windowedCache with the windows that are so short that each sequence has them whole.
-func (d *Deployment) slidingCache() (token float64, window int) {
+// slidingCache is windowedCache with the windows that are so short that each sequence is charged them whole, and what
+// that is.
+func (d *Deployment) slidingCache() (token float64, window int, short float64) {
 	whole := false
 	for _, g := range d.Model.Attention() {
 		whole = whole || g.Window == 0
 		if d.HybridKV && g.Window > 0 && !g.Chunked && g.Ratio == 0 {
-			token += float64(d.entryBytes(&g) * d.kvShare(&g))
+			entry := float64(d.entryBytes(&g) * d.kvShare(&g))
+			token += entry
 			window = max(window, g.Window)
+			if g.Window <= wholeWindowMax {
+				short += float64((entry + d.indexBytes(&g)) * float64(g.Window))
+			}
 		}
 	}
 	if !whole {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return token * d.stageShare(), window
+	return token * d.stageShare(), window, short * d.stageShare()
 }
 
 // SequenceBytes returns the cache of one sequence of so many tokens over the whole model, each head once and windows at

@@ -28,21 +28,26 @@ type Memory struct {
 	SequenceBlocks int32 // blocks for FixedBytes
 
 	// Windowed is the blocks that groups of sliding windows take with each block of tokens, up to the length of a window.
+	// A request has no more of them, but for what Passing says.
 	// Like vLLM, which pads all groups to the size of the smallest (v1/core/kv_cache_planning.py), it counts whole blocks.
 	Windowed sim.Windowed
 
-	// Passing is the blocks that the groups of all sliding windows take for a chunk while it is computed, if the engine
-	// frees what a window has passed: see PassChunks.
+	// Passing is the groups of all sliding windows, if the engine frees what a window has passed: see PassWindows.
 	Passing sim.Passing
 }
 
-// PassChunks has the chunks of prompts take blocks of the groups of sliding windows for as long as they are computed:
-// those of up to so many tokens of a sequence at once.
-func (m *Memory) PassChunks(d *Deployment, tokensMax int, lags bool) {
-	if token, window := d.slidingCache(); token > 0 && m.TokenBytes > 0 {
-		m.Passing = sim.Passing{Blocks: int32(math.Ceil(token / m.TokenBytes)), Window: int32(window),
-			TokensMax: int32(tokensMax), Lags: lags}
+// PassWindows has the groups of sliding windows free what their windows have passed, where up to so many tokens of a
+// sequence are computed at once, in blocks of blockSize tokens. Short windows are no longer charged whole.
+func (m *Memory) PassWindows(d *Deployment, tokensMax, blockSize int, lags bool) {
+	token, window, short := d.slidingCache()
+	if token == 0 || m.TokenBytes == 0 {
+		return
 	}
+	m.Passing = sim.Passing{Blocks: int32(math.Ceil(token / m.TokenBytes)), Window: int32(window),
+		TokensMax: int32(tokensMax), Lags: lags}
+	m.Windowed = sim.Windowed{Blocks: m.Passing.Blocks, BlocksMax: int32(ceilDiv(window, blockSize) + 1)}
+	m.FixedBytes = max(0, m.FixedBytes-short)
+	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 }
 
 // passing returns the most blocks that the chunks of a sequence of n blocks of tokens take for a time.

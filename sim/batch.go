@@ -23,6 +23,7 @@ type runningBatch struct {
 	read        []int32  // members of the decode set whose prompts a radix tree gets as soon as the engine knows
 	placed      [2]int64 // the first and the last place that place has given
 	cancelled   []int32  // members of the list whose clients have cancelled them during the step under way
+	astray      []int32  // members of the decode set that have other blocks than by their length, see passing.go
 	traced      []int32  // members of the decode set that are reported step by step, or have emitted reasoning alone
 	byClass     []int32  // members of the decode set by class; nil: there is one class
 	emittedAt   Time     // end of the latest step in which the decode set emitted
@@ -34,7 +35,7 @@ type runningBatch struct {
 // clear makes b the batch of an engine that has just started.
 func (b *runningBatch) clear() {
 	b.first, b.last, b.n = noSlot, noSlot, 0
-	b.prefill, b.traced = b.prefill[:0], b.traced[:0]
+	b.prefill, b.traced, b.astray = b.prefill[:0], b.traced[:0], b.astray[:0]
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
 	b.read, b.deferred = b.read[:0], b.deferred[:0]
 	b.padded, b.overdue, b.leftOut = 0, false, false
@@ -289,6 +290,9 @@ func (in *Instance) join(slot int32) {
 	if !b.set.Counted() {
 		r.blocks = 0
 	}
+	if in.cache.Passes() {
+		in.joinPassing(r)
+	}
 	r.finishStep = b.set.Join(slot, r.Computed, r.Output-r.Emitted, in.paged(r))
 	if b.asked != 0 {
 		b.countJoined(slot)
@@ -311,6 +315,9 @@ func (in *Instance) leave(slot int32) {
 		b.countLeft(slot)
 	}
 	r.Computed, r.Emitted = b.progress(r)
+	if in.cache.Passes() {
+		in.leavePassing(r)
+	}
 	b.set.Leave(slot, r.Computed, in.paged(r))
 	if b.byClass != nil && r.state != finishedRow {
 		b.byClass[r.Class]--

@@ -144,6 +144,9 @@ func (in *Instance) allocatedUnseen(r *Request) int64 {
 	if in.batch.set.Counted() || !in.paged(r) || in.work.paused {
 		return in.allocated(r)
 	}
+	if in.cache.Passes() {
+		r.passed = in.passes(r)
+	}
 	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed+1))
 }
 
@@ -174,9 +177,7 @@ func (w *Work) AdmitNext(r *Request, computes, takes int32) int64 {
 	in.cache.Allocate(int64(r.blocks - m.Cached))
 	in.name(r, tokens+computes)
 	in.transfers.ahead = append(in.transfers.ahead, r.slot)
-	later := in.cache.Passing(tokens, tokens+takes)
-	w.SetAside(later)
-	return later
+	return 0
 }
 
 // Ahead reports whether r, which waits, has the blocks of this step since it was composed.
@@ -338,7 +339,6 @@ func (w *Work) Drop(r *Request) {
 		in.step.decodes = max(0, in.step.decodes-1)
 	}
 	w.retreat(r)
-	in.dropPassing(r)
 	in.release(r, max(blocks, int64(r.blocksMin)), 0, true)
 	in.requeue(r, true)
 }

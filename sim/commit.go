@@ -79,7 +79,7 @@ func (in *Instance) allocateSteps(n int) {
 	if in.cache.Radix() && in.cache.BlockSize() > 1 {
 		in.cache.EvictFor(set.BlocksFor(from, int64(n-1)) + int64(set.Len()))
 	}
-	in.cache.Allocate(set.BlocksFor(from, int64(n)))
+	in.takeSteps(from, int64(n))
 }
 
 // stepsBegun returns how many steps of the segment of decodes under way have begun before now; 0: there is none.
@@ -102,6 +102,9 @@ func (in *Instance) publishChunks() {
 // commitDecodes takes n steps of the decode set.
 func (in *Instance) commitDecodes(now Time, n int) {
 	b := &in.batch
+	if len(b.astray) > 0 {
+		in.passAstray()
+	}
 	in.scratch = b.set.Advance(n, in.scratch)
 	if b.asked != 0 {
 		b.countEmitted(int64(n) * int64(b.set.Len()))
@@ -232,8 +235,8 @@ func (in *Instance) finish(slot int32, r *Request, now Time) {
 // with the others of this step.
 func (in *Instance) vacate(slot int32) {
 	if !in.cache.Caches() {
-		in.dropPassing(&in.requests.at[slot])
-		in.cache.Release(in.allocated(&in.requests.at[slot]))
+		r := &in.requests.at[slot]
+		in.cache.Release(in.had(r, in.allocated(r)))
 	} else {
 		in.freed = append(in.freed, slot)
 	}
@@ -265,7 +268,6 @@ func (in *Instance) freeBlocks() {
 			in.cache.Publish(slot, r.prompt(), r.Computed)
 			continue
 		}
-		in.dropPassing(r)
 		known := r.Computed
 		if !radix { // which gets what the step has computed of a cancelled request, too
 			known = min(known, r.Prompt+r.Emitted-in.pool.Drafter.Ahead)
@@ -273,7 +275,7 @@ func (in *Instance) freeBlocks() {
 		if r.OutputContent != 0 && !radix {
 			in.cache.Publish(slot, r.prompt(), known)
 		}
-		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), known, false)
+		in.cache.ReleaseSequence(slot, r.prompt(), in.had(r, in.allocated(r)), known, false)
 		in.write()
 	}
 	in.freed = in.freed[:0]

@@ -14,8 +14,8 @@
 //	pages.go       their packed form, for most of them have no record yet; and the heap of a queue in an order
 //	adapters.go    LoRA adapters: their slots, and which requests wait for one
 //	work.go        what a scheduler may do to a batch: admit, chunk, reserve, pause decodes
-//	preempt.go     and take out of it: recompute, retract, swap
-//	in_turn.go     a step whose blocks do not suffice: requests take them one after the other
+//	preempt.go     and take out of it: recompute, retract, swap; requests that take blocks one after the other
+//	passing.go     blocks that windows have passed
 //	batch.go       the requests that run
 //	batch_queue.go and that have ended, where the engine composed a step before it learned of that
 //	commit.go      the end of a step: tokens, and what steps were for

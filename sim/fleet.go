@@ -204,7 +204,7 @@ func (in *Instance) interruptSteps(now Time) int {
 		return 0
 	}
 	if begun, from := s.price.Ended(now.Sub(s.start)-1)+1, max(1, in.tiers.begun); begun > from {
-		in.cache.Allocate(in.batch.set.BlocksFor(int64(from), int64(begun)))
+		in.takeSteps(int64(from), int64(begun))
 	}
 	in.tiers.begun = 0
 	if n > 0 {

@@ -149,6 +149,7 @@ func (in *Instance) resetBatch() {
 	in.batch.clear()
 	in.batch.set = batch.NewDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
 	in.batch.set.PageWindows(p.Windowed.Blocks, p.Windowed.BlocksMax, in.cluster.logWheel)
+	in.batch.set.PassWindows(p.Passing.Blocks, p.Passing.Window, p.Passing.Lag(), in.cluster.logWheel)
 	if p.Speculation != nil {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}
@@ -298,7 +299,7 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	if limit > 0 {
 		n = min(n, limit)
 	}
-	if in.work.growing || in.pool.AsyncScheduling && in.unseenLoads() {
+	if len(in.batch.astray) > 0 || in.work.growing || in.pool.AsyncScheduling && in.unseenLoads() {
 		n = 1
 	} else if in.pool.AsyncScheduling && in.anyAdmissible() {
 		n = min(n, in.stepsUnseen()) // the scheduler sees them at the end of it
@@ -333,7 +334,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		if len(t.ahead) > 0 {
 			in.releaseAhead()
 		}
-		if w.demand > in.cache.Free() {
+		if w.FreeBlocks() < 0 {
 			panic("sim: the scheduler composed a step that the cache cannot hold")
 		}
 		if len(t.awaiting) > 0 && !in.loadsAhead() {

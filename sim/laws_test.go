@@ -76,7 +76,7 @@ var covered = map[string]int{
 	"steps with adapters": 1000, "passed over for their adapters": 500, "adapters replaced": 100,
 	"adapters lost from host memory": 20, "drafts with adapters": 100,
 	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
-	"blocks of windows for a time": 10_000, "blocks of windows kept for steps under way": 500,
+	"blocks that windows have passed": 10_000, "blocks that windows have passed before a chunk": 500,
 	"waits for a stage": 500, "steps that preempt": 500, "reasoning": 1000,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }

@@ -13,6 +13,7 @@ import (
 type (
 	anyModel     struct{ StepModel }
 	anyScheduler struct{ Scheduler }
+	committing   struct{ Scheduler }
 	anyLoader    struct {
 		anyScheduler
 		Loader
@@ -27,6 +28,9 @@ func possiblePool() *PoolSpec {
 	return &PoolSpec{Name: "p", Size: 1, KVBlocks: 4096, BlockSize: 1, MaxModelLen: 16, Model: anyModel{},
 		Scheduler: anyScheduler{}, Router: anyRouter{}}
 }
+
+// Counts implements Counter.
+func (committing) Counts() Counts { return CountCommitted }
 
 // TestLimitsOfPoolsBelongToThem: a pool with the least and the greatest that an error names is accepted, and one with
 // the next value is not.
@@ -121,7 +125,17 @@ func TestLimitsOfPortsAndLoadsBelongToThem(t *testing.T) {
 			p.Passing, p.PrefixCaching = Passing{Blocks: 1, Window: 1, TokensMax: 1}, true
 			p.RadixCache = true
 		}},
-		{true, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{Blocks: 1, Window: 1, TokensMax: 1}, 4096 }},
+		{true, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{Blocks: 1, Window: 1, TokensMax: 1}, 4094 }},
+		{false, func(p *PoolSpec) { p.Passing, p.MaxModelLen = Passing{Blocks: 1, Window: 1, TokensMax: 1}, 4095 }},
+		{false, func(p *PoolSpec) {
+			p.Passing, p.SwapBlocks = Passing{Blocks: 1, Window: 1, TokensMax: 1}, 1
+		}},
+		{false, func(p *PoolSpec) {
+			p.Passing, p.Windowed = Passing{Blocks: 1, Window: 1, TokensMax: 1}, Windowed{Blocks: 1, BlocksMax: 1}
+		}},
+		{false, func(p *PoolSpec) {
+			p.Passing, p.Scheduler = Passing{Blocks: 1, Window: 1, TokensMax: 1}, committing{}
+		}},
 		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1 << 27, Window: 1, TokensMax: 1} }},
 	} {
 		p := possiblePool()
@@ -252,10 +266,14 @@ func TestLimitsOfRoutesBelongToThem(t *testing.T) {
 		{true, push(Link{Layers: 1}, true)}, {false, push(Link{}, true)}, {false, push(Link{Layers: 1}, false)},
 		{false, Route{{}, {Push: true, Cache: true, Link: Link{Layers: 1}}, {Pool: 1}}},
 	} {
-		receiving := possiblePool()
-		receiving.MaxNumSeqs = 1
+		receiving, passing := possiblePool(), possiblePool()
+		receiving.MaxNumSeqs, passing.MaxNumSeqs = 1, 1
+		passing.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 1}
 		err := c.route.validate(0, []*PoolSpec{possiblePool(), receiving})
 		assert.Equal(t, c.ok, err == nil, "%d: %v", i, err)
+		if c.ok && len(c.route) > 1 && c.route[0].Cache {
+			assert.ErrorContains(t, c.route.validate(0, []*PoolSpec{possiblePool(), passing}), "Passing", i)
+		}
 		config := Config{Source: anySource{}, Sink: anySink{}, Pools: []*PoolSpec{possiblePool(), receiving},
 			Routes: []Route{c.route}}
 		assert.Equal(t, c.ok, config.validate() == nil, i)

@@ -147,9 +147,6 @@ func (w *Work) BlocksToJoin(r *Request, filler, room int32) int64 {
 	}
 	q.Computed, q.chunk, q.filler = q.Computed-1, 1, filler
 	blocks := max(0, in.chunked(&q)-int64(q.blocks))
-	if in.cache.Passes() {
-		blocks += in.passing(&q) - int64(q.passing)
-	}
 	return blocks
 }
 

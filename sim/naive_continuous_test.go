@@ -143,13 +143,13 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		takes = n.needs(p.MaxModelLen)
 	}
 	takes = max(takes, n.needs(computed))
-	asks := takes + n.asksFor(f.tokens, computed)
+	asks := takes - int64(n.passing.Blocks*n.before(f.tokens))
 	if p.SchedulerReserveFullISL && r.ahead == nil {
-		asks = max(asks, n.needs(whole)+n.asksFor(f.tokens, whole))
+		asks = max(asks, n.fits(f.tokens, whole))
 	}
 	room := in.free
 	if r.ahead != nil {
-		asks = max(takes, f.more) + n.asksFor(f.tokens, computed)
+		asks = max(takes, f.more)
 	} else if in.runs() > 0 {
 		room -= p.WatermarkBlocks
 	}
@@ -235,14 +235,13 @@ func (n *naive) waitsForRanks(team []*naiveInstance, p *schedulers.Continuous) b
 	return false
 }
 
-// asksFor returns the blocks that a request with cached tokens must find free to have, for a time, those of so many
-// tokens: all those that can be under way, and the window before them.
-func (n *naive) asksFor(cached, tokens int32) int64 {
+// fits returns the blocks that there must be for so many tokens of a request that is admitted, in however many steps
+// they are computed: in each group of windows no more than those that can be under way and the window before them.
+func (n *naive) fits(cached, tokens int32) int64 {
 	p := n.passing
+	blocks := (tokens + n.blockSize - 1) / n.blockSize
 	most := (p.Window-1+p.TokensMax+n.blockSize-1)/n.blockSize + 1
-	steady := (p.Window+n.blockSize-1)/n.blockSize + 1
-	blocks := (tokens+n.blockSize-1)/n.blockSize - max(0, cached-p.Window+1)/n.blockSize
-	return int64(p.Blocks) * int64(max(0, min(blocks, most)-steady))
+	return n.needs(tokens) - int64(p.Blocks)*int64(blocks-max(0, min(blocks, most)-n.before(cached)))
 }
 
 // completes reports whether r and the whole batch can emit all they may without a preemption.

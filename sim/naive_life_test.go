@@ -225,7 +225,7 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	}
 	r.fetchedBy = nil
 	r.at, r.blocks, r.pages = nil, 0, nil
-	r.passing, r.passed, r.underWay = 0, nil, 0
+	r.passed, r.underWay = 0, 0
 	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
 	r.batch = nil

@@ -218,20 +218,18 @@ func (n *naive) resumeNext(in *naiveInstance, next *naiveNext) {
 		case schedulers.MaxModelLen:
 			takes = max(takes, n.needs(p.MaxModelLen))
 		}
-		takes += n.asksFor(f.tokens, computed)
 		asks := takes
 		if p.SchedulerReserveFullISL {
-			asks = max(asks, n.needs(whole)+n.asksFor(f.tokens, whole))
+			asks = max(asks, n.needs(whole))
 		}
 		before := next.next
 		n.nextTakes(in, next, asks-f.more)
 		next.next = before + takes - f.more
-		switch later := n.asksFor(f.tokens, computed); {
+		switch {
 		case !next.allowed:
 		case in.pool != nil && f.loads == 0:
-			next.next = before + later
-			n.admitNext(in, r, f, want, takes-later)
-			n.takeAhead(in, later)
+			next.next = before
+			n.admitNext(in, r, f, want, takes)
 		default:
 			n.takeAhead(in, takes-int64(len(f.hits)))
 		}

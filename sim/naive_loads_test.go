@@ -58,7 +58,7 @@ func (m *naiveMove) find(in *naiveInstance) {
 func (n *naive) growsBy(in *naiveInstance, m *naiveMove, p *schedulers.Continuous, room int32, alike bool) int64 {
 	q := *m.r
 	q.blocks, q.Computed = m.blocks, m.computed
-	q.hoped, q.passing, q.underWay = 0, 0, 0
+	q.hoped, q.passed, q.underWay = 0, 0, 0
 	if m.pendsLast() {
 		q.Computed--
 		q.decoding, q.want = false, 1+n.fillerOf(in, p, q.Computed, q.Computed+1, alike)

@@ -2,7 +2,7 @@ package sim_test
 
 import "slices"
 
-// needs returns the blocks of a sequence of so many tokens.
+// needs returns the blocks of a sequence of so many tokens, as if windows had passed none.
 func (n *naive) needs(tokens int32) int64 {
 	blocks := int64(0)
 	for i := int32(0); i*n.blockSize < tokens; i++ {
@@ -10,83 +10,67 @@ func (n *naive) needs(tokens int32) int64 {
 		if i < n.windowed.BlocksMax {
 			blocks += int64(n.windowed.Blocks)
 		}
+		blocks += int64(n.passing.Blocks)
 	}
 	return int64(n.fixed) + blocks
 }
 
-// passes returns the blocks that r has for a time, when it computes its next tokens: with each group of windows, those
-// of tokens that the window before them still sees, or that are computed, less those that it has in any case.
-func (n *naive) passes(r *naiveRequest) int64 {
-	p := n.passing
-	if r.decoding || r.want == 0 {
-		return r.passing
+// before returns how many blocks of tokens are before the window of a sequence of which so many are computed.
+func (n *naive) before(computed int32) (blocks int32) {
+	for n.passing.Blocks > 0 && (blocks+1)*n.blockSize <= computed-n.passing.Window+1 {
+		blocks++
 	}
-	first, blocks := max(0, r.Computed-r.underWay-p.Window+1), int32(0)
-	for at := int32(0); at < r.Computed+r.want; at += n.blockSize {
-		if at+n.blockSize > first {
-			blocks++
-		}
-	}
-	inAnyCase := int32(1)
-	for at := int32(0); at < p.Window; at += n.blockSize {
-		inAnyCase++
-	}
-	return int64(p.Blocks) * int64(max(0, blocks-inAnyCase))
+	return blocks
 }
 
-// passed frees what r, whose chunk is computed, had for a time. If chunks count when their steps have ended, it keeps
-// what the next one may read as if this one were not.
-func (n *naive) passed(in *naiveInstance, r *naiveRequest) {
-	remains, underWay := int64(0), int32(0)
-	if n.passing.Lags && r.outcome == "" && r.want > 0 && r.Pending() > r.want {
-		before := r.underWay
-		r.underWay = 0
-		remains, underWay = n.passes(r), r.want
-		r.underWay = before
+// passes returns how many blocks of tokens the windows of r have passed when it gets blocks for its next tokens.
+func (n *naive) passes(r *naiveRequest) int32 {
+	if n.passing.Lags {
+		return max(r.passed, n.before(r.Computed-r.underWay))
 	}
-	if remains > 0 {
-		n.cover["blocks of windows kept for steps under way"]++
-	}
-	n.dropPassing(in, r, r.passing-remains)
-	r.passing, r.underWay = remains, underWay
+	return max(r.passed, n.before(r.Computed+r.hoped))
 }
 
-// dropPassing frees so many blocks that r had for a time.
-func (n *naive) dropPassing(in *naiveInstance, r *naiveRequest, blocks int64) {
-	if in.pool != nil {
-		remaining := len(r.passed) - int(blocks)
-		in.pool.release(r.passed[remaining:])
-		r.passed = r.passed[:remaining]
+// passed notes how many tokens of r are those of the latest step.
+func (n *naive) passed(r *naiveRequest, tokens int32) {
+	r.underWay = 0
+	if n.passing.Lags {
+		r.underWay = tokens
+	}
+}
+
+// pass frees what the windows of r have passed, which gets blocks for its next tokens.
+func (n *naive) pass(in *naiveInstance, r *naiveRequest) {
+	if r.want == 0 || n.passing.Blocks == 0 {
+		return
+	}
+	passes := n.passes(r)
+	blocks := n.has(r) - r.blocks + int64(n.passing.Blocks*passes)
+	r.passed = passes
+	n.cover["blocks that windows have passed"] += int(blocks)
+	if blocks > 0 && n.passing.Lags && r.underWay > 1 {
+		n.cover["blocks that windows have passed before a chunk"]++
 	}
 	in.free += blocks
-	r.passing -= blocks
-}
-
-// pass gives r the blocks that it has for a time.
-func (n *naive) pass(in *naiveInstance, r *naiveRequest) {
-	more := n.passes(r) - r.passing
-	n.cover["blocks of windows for a time"] += int(more)
-	in.free -= more
-	if in.free < 0 {
-		panic("the cache is overdrawn")
-	}
-	r.passing += more
 	if in.pool != nil {
-		for range more {
-			r.passed = append(r.passed, in.pool.allocate())
-		}
+		rest := len(r.pages) - int(blocks)
+		in.pool.release(r.pages[rest:])
+		r.pages = r.pages[:rest]
 	}
 }
 
-// grows returns the blocks that r must take for the tokens it has in the step, for a time or for good.
+// has returns the blocks of r that its windows have not passed.
+func (n *naive) has(r *naiveRequest) int64 { return r.blocks - int64(n.passing.Blocks*r.passed) }
+
+// grows returns how many free blocks r must find for the tokens it has in the step, once its windows have passed some.
 func (n *naive) grows(r *naiveRequest) int64 {
 	if r.want == 0 {
 		return 0
 	}
-	return n.lasts(r) + n.passes(r) - r.passing
+	return n.lasts(r) - int64(n.passing.Blocks*(n.passes(r)-r.passed))
 }
 
-// lasts returns the blocks that r must take for good.
+// lasts returns the blocks that r must take.
 func (n *naive) lasts(r *naiveRequest) int64 {
 	tokens := r.Computed + r.want + n.lookAhead(false)
 	if r.decoding {
@@ -98,16 +82,21 @@ func (n *naive) lasts(r *naiveRequest) int64 {
 	return max(0, n.needs(tokens)-r.blocks)
 }
 
-// demand returns the blocks that the step takes.
+// demand returns the blocks that the step takes, whatever it frees.
 func (n *naive) demand(batch []*naiveRequest) (blocks int64) {
 	for _, r := range batch {
-		blocks += n.grows(r)
+		if r.want > 0 {
+			blocks += n.lasts(r)
+		}
 	}
 	return blocks
 }
 
 // grow gives every one of a batch the blocks for its step.
 func (n *naive) grow(in *naiveInstance) {
+	for _, r := range in.running {
+		n.pass(in, r)
+	}
 	for _, r := range in.running {
 		if r.want > 0 {
 			n.allocate(in, r, r.blocks+n.lasts(r))
@@ -117,6 +106,7 @@ func (n *naive) grow(in *naiveInstance) {
 
 // allocate lets r have so many blocks in all, with the contents that the step computes.
 func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
+	n.pass(in, r)
 	more := blocks - r.blocks
 	in.free -= more
 	r.blocks = blocks
@@ -127,24 +117,20 @@ func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 		in.tree.private, in.tree.taken = in.tree.private+more, in.tree.taken+more
 	}
 	if in.pool == nil {
-		n.pass(in, r)
 		return
 	}
 	for range more {
 		r.pages = append(r.pages, in.pool.allocate())
 	}
-	n.pass(in, r)
 	in.pool.cache(r, min(r.Computed+r.want, r.Prompt+r.Emitted)) // drafts are not known to be its tokens
 }
 
 // release frees the blocks of r, of which others may find those of the first tokens.
 func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
-	n.dropPassing(in, r, r.passing)
-	r.underWay = 0
 	if in.tree != nil {
 		n.releaseTree(in, r, tokens)
 	} else if in.pool == nil {
-		in.free += r.blocks
+		in.free += n.has(r)
 	} else {
 		in.pool.cache(r, tokens)
 		in.pool.forget(r.pages[min(len(r.pages), int(tokens/n.blockSize)):])
@@ -154,7 +140,7 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 		in.pool.release(r.pages)
 		in.free = int64(in.pool.free.Len())
 	}
-	r.pages = nil
+	r.pages, r.passed, r.underWay = nil, 0, 0
 }
 
 // found is what the cache has of a request that waits.
@@ -221,6 +207,8 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	}
 	r.ahead = nil
 	r.Computed, r.want = f.tokens, want
+	r.passed, r.underWay = n.before(f.tokens), 0
+	r.blocks += int64(n.passing.Blocks * r.passed)
 	if in.tree != nil {
 		n.adopt(in, r, f)
 	}

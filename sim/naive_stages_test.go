@@ -157,7 +157,7 @@ func (n *naive) releaseChunks(in *naiveInstance) {
 			if r.want > 0 {
 				n.cover["chunks under way at once"]++
 			}
-			n.passed(in, r)
+			n.passed(r, r.want)
 			r.Computed += r.want
 			r.prefill = r.Computed
 			r.want, r.batch = 0, nil

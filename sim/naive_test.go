@@ -52,11 +52,10 @@ type naiveRequest struct {
 	prefill   int32 // of the tokens computed, those that were not decoded
 	pad       int32 // tokens by which a static batch makes its prompt longer
 	blocks    int64
-	passing   int64    // blocks that it has for a time, for a chunk
-	underWay  int32    // tokens of the chunk before that do not count as computed for them
+	passed    int32    // blocks of tokens that its windows have passed
+	underWay  int32    // of its tokens, those that do not count as computed for that
 	ahead     *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
 	pages     []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
-	passed    []*block // pages of what it has for a time
 	resumed   int      // blocks found after a preemption
 	regained  int      // blocks among them that only this request has
 	admitted  sim.Time
@@ -294,10 +293,11 @@ func (n *naive) commitRank(in *naiveInstance) {
 	for _, r := range in.members() {
 		tokens, hands := int32(1), false
 		if !r.decoding {
-			n.passed(in, r)
+			n.passed(r, r.want)
 		}
 		if r.decoding {
 			tokens = n.verify(r)
+			n.passed(r, tokens)
 			r.Computed += tokens
 			r.latest, r.leftOut = tokens, false
 			r.hoped = n.hopes(r.want - tokens)

@@ -68,10 +68,11 @@ func (n *naive) beginTransfer(in *naiveInstance, r *naiveRequest) {
 	in.sglang.forget(r)
 	in.load--
 	m := r.move
-	m.from, m.pending, m.pendingPages = in, r.blocks, r.pages
+	m.from, m.pending, m.pendingPages = in, n.has(r), r.pages
 	m.computed, m.read = r.Computed, true
 	in.pending = append(in.pending, m)
 	r.at, r.blocks, r.pages = nil, 0, nil
+	r.passed, r.underWay = 0, 0
 	r.want, r.decoding = 0, false
 	n.cover["KV transfers"]++
 	if !pushed {

@@ -216,7 +216,7 @@ func (in *Instance) BlocksUsedAt(now Time) (used int64) {
 		used += rank.cache.Allocated()
 		if ended := rank.ended(now); ended > 0 && rank.step.decodes > 0 {
 			if begun, from := min(ended+1, rank.step.n), max(1, rank.tiers.begun); begun > from {
-				used += rank.batch.set.BlocksFor(int64(from), int64(begun))
+				used += rank.takenIn(int64(from), int64(begun))
 			}
 		}
 	}

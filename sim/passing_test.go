@@ -22,7 +22,6 @@ func TestAChunkHasTheWindowBeforeIt(t *testing.T) {
 			size: 1, blocks: 200, blockSize: 16, maxLen: 1100, model: prices{weights: sim.Millisecond}, ahead: c.lags,
 			requests: []sim.Request{{Prompt: 1000, Output: 3}},
 			policy:   &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 256},
-			windowed: sim.Windowed{Blocks: 1, BlocksMax: 5},
 			passing:  sim.Passing{Blocks: 1, Window: 64, TokensMax: 512, Lags: c.lags},
 		}
 		assert.Equal(t, c.most, run(t, sc.config(newJournal())).PoolTotals(0).KVPeak)
@@ -33,12 +32,13 @@ func TestAChunkHasTheWindowBeforeIt(t *testing.T) {
 }
 
 // passChunks gives two in three scenarios, where requests are admitted chunk by chunk and preempted, blocks of windows
-// for the time in which a chunk is computed, and room for the longest sequence to do that.
+// until the windows have passed them, and room for the longest sequence to do that.
 func (sc *scenario) passChunks(n int) {
 	p, ok := sc.policy.(*schedulers.Continuous)
 	if !ok || p.NoEvict || p.Reserve != schedulers.AsComputed || n%3 == 1 || sc.radix {
 		return
 	}
+	sc.windowed = sim.Windowed{}
 	sc.passing = sim.Passing{Blocks: []int32{1, 6}[n/2%2], Window: []int32{1, 5, 33, 400}[n%4],
 		TokensMax: p.MaxNumBatchedTokens, Lags: n%5 < 2}
 	if p.Unchunked {
@@ -47,21 +47,26 @@ func (sc *scenario) passChunks(n int) {
 	if sc.passing.Lags {
 		sc.passing.TokensMax *= 2
 	}
-	most := (sc.passing.Window-1+sc.passing.TokensMax+sc.blockSize-1)/sc.blockSize + 1
+	tokens := sc.passing.TokensMax
+	if v := sc.speculation; v != nil {
+		tokens += v.Tokens + v.LookAhead
+	}
+	most := (sc.passing.Window-1+tokens+sc.blockSize-1)/sc.blockSize + 1
 	sc.blocks += int64(sc.passing.Blocks * min((sc.maxLen+sc.blockSize-1)/sc.blockSize, most))
 }
 
 // TestEvictionsMakeRoomForAPromptWithWindows: a prompt waits of which the cache has more than a window. Each token that
 // decodes compute evicts a block of that, which is a block less to find and one less to find it in. But when less than
-// a window is left, the prompt takes no blocks of it for a time either, and is admitted, although no request has ended.
+// a window is left, there is less of a window to have blocks for, too, and it is admitted, although no request has
+// ended.
 func TestEvictionsMakeRoomForAPromptWithWindows(t *testing.T) {
 	tree := new(sim.Contents)
-	shared, other, second := tree.Add(0, 12), tree.Add(0, 8), sim.Time(sim.Second)
-	sc := scenario{size: 1, blocks: 90, blockSize: 1, maxLen: 60, model: ticks(sim.Second), tree: tree,
-		passing: sim.Passing{Blocks: 6, Window: 8, TokensMax: 6},
+	shared, other, second := tree.Add(0, 12), tree.Add(0, 16), sim.Time(sim.Second)
+	sc := scenario{size: 1, blocks: 106, blockSize: 1, maxLen: 60, model: ticks(sim.Second), tree: tree,
+		passing: sim.Passing{Blocks: 1, Window: 8, TokensMax: 6},
 		policy:  &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 6}}
 	sc.requests = []sim.Request{{Prompt: 12, Output: 1, Content: shared}, {ID: 1, Prompt: 10, Output: 50},
-		{ID: 2, Prompt: 30, Output: 30}, {ID: 3, Prompt: 8, Output: 1, Content: other, Arrival: 2 * second},
+		{ID: 2, Prompt: 30, Output: 30}, {ID: 3, Prompt: 16, Output: 1, Content: other, Arrival: 2 * second},
 		{ID: 4, Prompt: 40, Output: 2, Content: shared, Arrival: 16 * second}}
 	for i := range sc.requests {
 		sc.requests[i].Traced = true

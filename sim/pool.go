@@ -125,6 +125,30 @@ func (p *PoolSpec) validateStages() error {
 	return nil
 }
 
+// commits reports whether the scheduler asks for the blocks that those which run may come to take.
+func (p *PoolSpec) commits() bool {
+	k, ok := p.Scheduler.(Counter)
+	return ok && k.Counts()&CountCommitted != 0
+}
+
+// validateWindows refuses blocks of windows that are not possible, and those that are freed where a cache does not know
+// of them.
+func (p *PoolSpec) validateWindows() error {
+	switch w, v := &p.Windowed, &p.Passing; {
+	case w.Blocks < 0 || w.BlocksMax < 0 || int64(w.Blocks)*int64(w.BlocksMax) > math.MaxInt32/2:
+		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
+			"in all", p.Name, w.Blocks, w.BlocksMax)
+	case v.Blocks < 0 || int64(v.Blocks)*int64(p.MaxModelLen) > math.MaxInt32/2 ||
+		v.Blocks > 0 && (v.Window < 1 || v.TokensMax < 1 || *w != Windowed{}):
+		return fmt.Errorf("sim: pool %q: windows pass %+v; want no blocks below 0, a window and its tokens, and no Windowed",
+			p.Name, *v)
+	case v.Blocks > 0 && (p.RadixCache || p.SwapBlocks > 0 || p.commits()):
+		return fmt.Errorf("sim: pool %q: windows pass no blocks of a RadixCache, or with SwapBlocks, or where a Scheduler "+
+			"counts what requests may come to take", p.Name)
+	}
+	return nil
+}
+
 // validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
 func (p *PoolSpec) validateLoads() error {
 	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {
@@ -135,14 +159,6 @@ func (p *PoolSpec) validateLoads() error {
 
 func (p *PoolSpec) validate() error {
 	switch {
-	case p.Windowed.Blocks < 0 || p.Windowed.BlocksMax < 0 ||
-		int64(p.Windowed.Blocks)*int64(p.Windowed.BlocksMax) > math.MaxInt32/2:
-		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
-			"in all", p.Name, p.Windowed.Blocks, p.Windowed.BlocksMax)
-	case p.Passing.Blocks < 0 || int64(p.Passing.Blocks)*int64(p.MaxModelLen) > math.MaxInt32/2 ||
-		p.Passing.Blocks > 0 && (p.Passing.Window < 1 || p.Passing.TokensMax < 1 || p.RadixCache):
-		return fmt.Errorf("sim: pool %q: chunks take %+v; want neither below 0, a window and its tokens, and no RadixCache",
-			p.Name, p.Passing)
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf(
 			"sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got "+
@@ -183,7 +199,8 @@ func (p *PoolSpec) validate() error {
 	if p.PrefixCaching && p.KVBlocks > math.MaxInt32 {
 		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
 	}
-	if err := cmp.Or(p.validateStages(), p.validateLoads(), p.validateTiers(), p.validateAdapters()); err != nil {
+	if err := cmp.Or(p.validateStages(), p.validateWindows(), p.validateLoads(), p.validateTiers(),
+		p.validateAdapters()); err != nil {
 		return err
 	}
 	for _, w := range p.Windows {
@@ -191,8 +208,12 @@ func (p *PoolSpec) validate() error {
 			return fmt.Errorf("sim: pool %q has an attention window of %d tokens, must be at least 1", p.Name, w.Tokens)
 		}
 	}
-	k := kv.New(kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		Windowed: p.Windowed, Passing: p.Passing})
+	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
+		Windowed: p.Windowed, Passing: p.Passing}
+	if v := p.Speculation; v != nil && p.Passing.Blocks > 0 {
+		c.Passing.TokensMax += v.Tokens + v.LookAhead // which have blocks beside the tokens of a step
+	}
+	k := kv.New(c)
 	if need := k.BlocksMax(p.MaxModelLen); need > p.KVBlocks {
 		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name,
 			p.MaxModelLen, need, p.KVBlocks)

@@ -61,8 +61,9 @@ type engineState struct {
 	slot           int32 // in the records of its instance
 	chunk          int32 // prompt tokens in the step under way
 	blocks         int32 // KV blocks, except in the decode set, where they follow from the computed tokens
-	passing        int32 // KV blocks that chunks take for a time, as far as they are allocated
+	passed         int32 // blocks of tokens that its windows have passed; in the decode set: only if it is astray
 	underWay       int32 // tokens that do not count as computed yet for them
+	astray         bool  // it is in runningBatch.astray
 	blocksMin      int32 // KV blocks that it has at least, from its admission on
 	filler         int32 // drafts beside its last chunk, of which none is right
 	burst          int32 // drafts accepted in the latest step that decoded it
@@ -141,7 +142,7 @@ func (r *Request) atNextStage() Request {
 	q := *r
 	q.blocks, q.blocksMin = 0, 0
 	q.chunk, q.filler = 0, 0
-	q.passing, q.underWay = 0, 0
+	q.passed, q.underWay, q.astray = 0, 0, false
 	q.fetch, q.below = 0, kv.Below{}
 	return q
 }

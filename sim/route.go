@@ -44,6 +44,9 @@ func (route Route) validate(i int, pools []*PoolSpec) error {
 		case s.Cache && pools[route[j+1].Pool].MaxNumSeqs < 1:
 			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs MaxNumSeqs", j, i,
 				pools[route[j+1].Pool].Name)
+		case s.Cache && pools[route[j+1].Pool].Passing.Blocks > 0:
+			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which has no Passing then", j, i,
+				pools[route[j+1].Pool].Name)
 		}
 	}
 	return nil

@@ -171,6 +171,9 @@ func (in *Instance) draft(b *Shape) {
 		k := in.draftsOf(r)
 		x := r.Computed + 1 + k
 		r.blocks = int32(in.drafted(r))
+		if in.cache.Passes() {
+			r.passed = in.passes(r)
+		}
 		b.AddDrafting(in.pool.Windows, k, x)
 		if r.state == finishedRow {
 			continue
@@ -207,6 +210,9 @@ func (in *Instance) commitDrafts(now Time) {
 		}
 		r.Computed += n
 		r.Emitted += n
+		if in.cache.Passes() {
+			in.passDrafted(r, n)
+		}
 		all += int64(n)
 		drafted += int64(d.Drafts)
 		drafts += int64(min(d.Drafts, 1))

@@ -8,6 +8,7 @@ type Work struct {
 	in          *Instance
 	now         Time
 	demand      int64  // blocks that the step needs beyond those already allocated: decodes and chunks
+	frees       int64  // blocks that windows have passed when it is composed
 	shape       *Shape // its prefill half
 	full        bool   // no request can be admitted before a member of the batch ends
 	headBlocked bool   // the head of the queue cannot be admitted before that
@@ -41,6 +42,7 @@ func (w *Work) reset(now Time) {
 	} else {
 		w.demand = in.planDrafts()
 	}
+	w.frees = w.decodesFree()
 	s.SwapBlocks, s.AdapterCopies = 0, 0
 	if s.Prefills > 0 {
 		s.ClearPrefill()
@@ -49,7 +51,7 @@ func (w *Work) reset(now Time) {
 }
 
 // FreeBlocks returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
-func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand }
+func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand + w.frees }
 
 // CachedTokens returns how many tokens of r, which waits, the cache has already: those that r need not compute if it is
 // admitted next. In a step that needs blocks so far, no request can be preempted after this call, because the blocks
@@ -125,10 +127,8 @@ func (w *Work) Prompts() int { return w.shape.Prefills }
 // settle allocates the blocks that the step needs so far and lets others reuse what its chunks compute.
 func (w *Work) settle() {
 	in := w.in
-	if w.demand > 0 {
-		in.cache.Allocate(w.demand)
-		w.demand, w.allocated = 0, true
-	}
+	w.allocated = w.allocated || w.demand+w.frees > 0
+	w.allocate()
 	if !in.cache.Caches() || in.cache.Radix() {
 		return
 	}
@@ -147,6 +147,14 @@ func (in *Instance) name(r *Request, n int32) {
 	in.cache.Publish(r.slot, r.prompt(), min(n, r.Prompt+r.Emitted-in.pool.Drafter.Ahead))
 }
 
+// decodesFree returns the blocks that windows have passed of the decodes.
+func (w *Work) decodesFree() int64 {
+	if !w.in.cache.Passes() {
+		return 0
+	}
+	return w.in.decodesFree()
+}
+
 // PauseDecodes makes it a prefill-only step: decodes get no token and need no block. It comes before any admission, and
 // takes CountPauses.
 func (w *Work) PauseDecodes() {
@@ -154,6 +162,7 @@ func (w *Work) PauseDecodes() {
 		w.in.batch.must(CountPauses)
 		w.paused = true
 		w.demand -= w.decodeDemand()
+		w.frees -= w.decodesFree()
 	}
 }
 
@@ -162,6 +171,7 @@ func (w *Work) ResumeDecodes() {
 	if w.paused {
 		w.paused = false
 		w.demand += w.decodeDemand()
+		w.frees += w.decodesFree()
 	}
 }
 
@@ -188,15 +198,19 @@ func (w *Work) CommittedBlocks() int64 {
 // compute the next n of its tokens.
 func (w *Work) BlocksToAdmit(n int32) int64 {
 	k, cached := &w.in.cache, w.matched()
-	return max(0, k.Blocks(cached+n)-int64(w.match.Cached-w.match.Free)-w.ahead) + k.Passing(cached, cached+n)
+	return max(0, k.BlocksToAdmit(cached, cached+n)-int64(w.match.Cached-w.match.Free)-w.ahead)
+}
+
+// BlocksToFit is BlocksToAdmit for tokens that several steps may compute: windows will have passed some of their
+// blocks before others are taken.
+func (w *Work) BlocksToFit(n int32) int64 {
+	k, cached := &w.in.cache, w.matched()
+	return max(0, k.BlocksToFit(cached, cached+n)-int64(w.match.Cached-w.match.Free)-w.ahead)
 }
 
 // EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the
-// cache has of that request: with less before them, its next n tokens take fewer blocks of windows for a time.
-func (w *Work) EvictionsMakeRoom(n int32) bool {
-	cached := w.matched()
-	return w.match.Free > 0 && w.in.cache.Passing(cached, cached+n) > 0
-}
+// cache has of that request: with less than a window before them, its next tokens take fewer blocks of windows.
+func (w *Work) EvictionsMakeRoom() bool { return w.match.Free > 0 && w.in.cache.Passes() }
 
 // BlocksToExtend returns the blocks that the next n tokens of r, which prefills, take.
 func (w *Work) BlocksToExtend(r *Request, n int32) int64 {
@@ -223,6 +237,10 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		w.shape.SwapBlocks += int64(w.match.Offloaded)
 	} else if !in.cache.Radix() {
 		in.cache.Forget(slot) // what it had is too little to be reused
+	}
+	if in.cache.Passes() {
+		r.passed, r.underWay = in.cache.Passed(r.Computed), 0
+		r.blocks += int32(in.cache.PassedOf(r.passed))
 	}
 	if len(in.pool.Tiers) > 0 {
 		in.countLoaded(r, &w.match)
@@ -285,8 +303,8 @@ func (w *Work) Chunk(r *Request, n int32) {
 func (w *Work) count(r *Request, sign int64) {
 	in := w.in
 	w.demand += sign * max(0, in.chunked(r)-int64(r.blocks))
-	if in.cache.Passes() {
-		w.demand += sign * (in.passing(r) - int64(r.passing))
+	if in.cache.Passes() && r.chunk > 0 {
+		w.frees += sign * in.freesNext(r)
 	}
 	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), int64(max(r.chunk+r.filler, in.batch.padded)), sign)
 	if r.chunk == r.Pending() {
@@ -301,36 +319,3 @@ func (w *Work) BatchFull() { w.full = true }
 // HeadBlocked says that the head of the queue cannot be admitted before a member of the batch ends. Segments are then
 // cut at arrivals only if one may come before the head.
 func (w *Work) HeadBlocked() { w.headBlocked = true }
-
-// Layers with a sliding window take blocks for a chunk of a prompt that are free again when it has been computed, see
-// kv.Passing.
-
-// passing returns the blocks that the chunk of r takes for a time, with those that it has of the one before.
-func (in *Instance) passing(r *Request) int64 {
-	if r.chunk == 0 {
-		return int64(r.passing)
-	}
-	return in.cache.Passing(r.Computed-r.underWay, r.Computed+r.chunk)
-}
-
-// pass frees what the chunk of r, whose step ends, took for a time. Where chunks count as computed with their ends,
-// what is before the window of this one stays until the next.
-func (in *Instance) pass(r *Request) {
-	had := in.passing(r)
-	r.passing, r.underWay = 0, 0
-	if in.cache.Lags() && r.state == prefilling && r.chunk < r.Pending() {
-		r.passing, r.underWay = int32(in.cache.Passing(r.Computed, r.Computed+r.chunk)), r.chunk
-	}
-	if had > int64(r.passing) {
-		in.cache.ReleasePassing(had - int64(r.passing))
-	}
-}
-
-// dropPassing frees what chunks of r have taken for a time: r leaves the batch before its prompt is complete.
-func (in *Instance) dropPassing(r *Request) {
-	if r.passing > 0 {
-		in.cache.ReleasePassing(int64(r.passing))
-		r.passing = 0
-	}
-	r.underWay = 0
-}

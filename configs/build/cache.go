@@ -22,8 +22,9 @@ func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.Engi
 		blocks = p.NumGPUBlocks
 	}
 	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksReserved)*ranks
-	if batches := e.WindowBatches(p.Version, p.AsyncScheduling, p.PipelineParallel); batches > 0 {
-		r.Memory.PassChunks(&r.Deployment, batches*r.MaxNumBatchedTokens, e.RulesOf(p.Version).WindowsLag)
+	batches := e.WindowBatches(p.Version, p.AsyncScheduling, p.PipelineParallel)
+	if batches > 0 && p.Role != configs.RoleDecode { // which gets caches that come with no more than a window
+		r.Memory.PassWindows(&r.Deployment, batches*r.MaxNumBatchedTokens, p.BlockSize, e.RulesOf(p.Version).WindowsLag)
 	}
 	fits := min(r.Memory.LongestIn(blocks-e.BlocksReserved, int64(p.BlockSize)), 1<<30)
 	if fits < 2 {

@@ -33,6 +33,9 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		SwapBlocks: r.SwapBlocks / ranks,
 		Classes:    len(s.Workload.Classes),
 	}
+	if pool.Passing.Blocks > 0 {
+		pool.Windowed = sim.Windowed{}
+	}
 	if schedulesStages(p) {
 		d := r.Deployment
 		d.Parallel.Microbatch = true

@@ -28,11 +28,15 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 		if ahead {
 			need = a.takes
 		}
-		blocks := w.BlocksToAdmit(need)
+		blocks := w.BlocksToAdmit(a.takes)
+		if need > a.takes {
+			blocks = max(blocks, w.BlocksToFit(need))
+		}
 		if blocks > w.FreeBlocks() || !ahead && p.withholds(in, w, r, blocks, cached) {
-			if need < r.Pending()-cached && w.EvictionsMakeRoom(need) {
+			if !p.SchedulerReserveFullISL && w.EvictionsMakeRoom() {
 				return budget, 1
 			}
+			steps = w.StepsToFree(blocks + p.leaves(in))
 			break
 		}
 		if p.BatchWaitIters > 0 && prompts == 0 && p.waits(in) {
@@ -50,7 +54,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 	} else {
 		w.HeadBlocked()
 	}
-	return budget, 0
+	return budget, steps
 }
 
 // admission is what a waiting request takes of a step that admits it. Of the cached tokens it has the blocks.

@@ -91,7 +91,7 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		return 1
 	}
 	budget, enough := p.resume(in, w)
-	if enough && w.FreeBlocks() >= 0 {
+	if enough && w.Fits() {
 		return p.fill(in, w, budget)
 	}
 	if t := p.takeInTurn(in, w); !t.preempted {

@@ -22,6 +22,7 @@ type DecodeSet struct {
 	ends    wheel // by the step with which a member emits its last token
 	windows []windowSum
 	growth  *windowGrowth // nil: no layers stop taking blocks
+	passing *passing      // nil: no layers free blocks
 }
 
 // NewDecodeSet returns an empty set over blocks of so many tokens, whose wheels have 2^logWheel buckets.
@@ -81,6 +82,9 @@ func (s *DecodeSet) Join(slot, computed, remaining int32, paged bool) (finish in
 		if s.growth != nil {
 			s.growth.join(slot, computed, r, s.step)
 		}
+		if s.passing != nil {
+			s.passing.join(s, slot, computed)
+		}
 	}
 	s.ends.add(slot, finish)
 	for i := range s.windows {
@@ -102,6 +106,9 @@ func (s *DecodeSet) Leave(slot, computed int32, paged bool) {
 		s.due[r]--
 		if s.growth != nil {
 			s.growth.leave(slot, computed, r)
+		}
+		if s.passing != nil {
+			s.passing.leave(s, slot, computed)
 		}
 	}
 	for i := range s.windows {
@@ -125,6 +132,9 @@ func (s *DecodeSet) Advance(n int, scratch []int32) []int32 {
 	}
 	if s.growth != nil {
 		scratch = s.growth.turn(s, scratch)
+	}
+	if s.passing != nil {
+		scratch = s.passing.turn(s, scratch)
 	}
 	return scratch
 }
@@ -165,6 +175,9 @@ func (s *DecodeSet) StepsToChange() int {
 	if s.growth != nil && s.growth.growing > 0 {
 		n = min(n, s.growth.turns.until(s.step))
 	}
+	if s.passing != nil && s.passing.turns.sum != 0 {
+		n = min(n, s.passing.turns.until(s.step))
+	}
 	return n
 }
 
@@ -178,6 +191,9 @@ func (s *DecodeSet) blocksDue(i int64) int64 {
 	if s.growth != nil {
 		n += s.growth.blocks * int64(s.growth.due[r])
 	}
+	if s.passing != nil {
+		n += s.passing.blocks * int64(s.due[r])
+	}
 	return n
 }
 
@@ -186,6 +202,9 @@ func (s *DecodeSet) blocksPerCycle() int64 {
 	n := int64(s.paged)
 	if s.growth != nil {
 		n += s.growth.blocks * s.growth.growing
+	}
+	if s.passing != nil {
+		n += s.passing.blocks * int64(s.paged)
 	}
 	return n
 }
@@ -204,11 +223,14 @@ func (s *DecodeSet) BlocksFor(from, to int64) int64 {
 }
 
 // StepsWithin returns the greatest n ≤ limit such that steps [1, n) ahead need no more than so many free blocks. The
-// step at hand has its blocks already.
+// step at hand has its blocks already, and what windows have passed is free when all of a step have theirs.
 func (s *DecodeSet) StepsWithin(limit int, free int64) int {
 	size, more, each := int64(len(s.due)), int64(limit-1), s.blocksPerCycle()
 	if (more+size)*each <= free*size { // at most ⌈more/size⌉ times what a cycle needs
 		return limit
+	}
+	if s.passing != nil {
+		return s.passing.within(s, limit, free)
 	}
 	cycles := free / each
 	left := free - cycles*each
@@ -243,5 +265,5 @@ func (s *DecodeSet) Empty() bool {
 		w := &s.windows[i]
 		empty = empty && w.ctx == 0 && w.growing == 0 && w.turns.sum == 0
 	}
-	return empty && s.growth.empty()
+	return empty && s.growth.empty() && s.passing.empty()
 }

@@ -5,6 +5,7 @@
 //	segment.go     consecutive steps, priced and advanced together
 //	decode_set.go  the running decodes, as sums and a counter of steps
 //	growth.go      the blocks that layers with a limited window take, up to its length
+//	passing.go     the blocks that layers with a sliding window free
 //	window.go      what layers with a limited attention window see of them
 //	wheel.go       which of them ends next
 //

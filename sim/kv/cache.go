@@ -1,20 +1,24 @@
 package kv
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Cache accounts for the paged key–value cache of one instance, in blocks.
 type Cache struct {
-	size     int32 // tokens per block
-	shift    int8  // log2 of size, or −1 if it is no power of two
-	fixed    int32 // blocks that a sequence needs whatever its length (recurrent state, short windows)
-	windowed Windowed
-	passing  passing
-	total    int64
-	free     int64
-	freeMin  int64     // the fewest blocks ever free
-	repeated int64     // Σ blocks over sequences less the blocks allocated: a block of several sequences is there once
-	prefix   *prefixes // what free and allocated blocks hold, if blocks are what is kept
-	radix    *radix    // or sequences, in a tree; neither: prefix caching is off
+	size      int32 // tokens per block
+	shift     int8  // log2 of size, or −1 if it is no power of two
+	fixed     int32 // blocks that a sequence needs whatever its length (recurrent state, short windows)
+	windowed  Windowed
+	passing   Passing
+	passedMax int32 // the most blocks of tokens that an admission counts in a group that frees what its window has passed
+	total     int64
+	free      int64
+	freeMin   int64     // the fewest blocks ever free
+	repeated  int64     // Σ blocks over sequences less the blocks allocated: a block of several sequences is there once
+	prefix    *prefixes // what free and allocated blocks hold, if blocks are what is kept
+	radix     *radix    // or sequences, in a tree; neither: prefix caching is off
 }
 
 // Config describes a cache.
@@ -23,7 +27,7 @@ type Config struct {
 	BlockSize      int32     // tokens per block
 	SequenceBlocks int32     // blocks that a sequence needs whatever its length
 	Windowed       Windowed  // blocks that a sequence needs up to the length of a window
-	Passing        Passing   // blocks that its chunks need beside them
+	Passing        Passing   // or that it needs as long as a window has not passed them
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
 	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
@@ -44,7 +48,7 @@ type Drafter struct {
 // tokens, but for no more than BlocksMax of these. The zero value is a cache without such groups.
 //
 // A window of W tokens is within ⌈W / block size⌉ + 1 blocks, wherever it begins (vLLM 0.33.0,
-// v1/kv_cache_interface.py, SlidingWindowSpec). What a chunk of a prompt takes beside it is Passing.
+// v1/kv_cache_interface.py, SlidingWindowSpec). Passing is exact, and the two exclude each other.
 type Windowed struct{ Blocks, BlocksMax int32 }
 
 // New returns an empty cache.
@@ -54,7 +58,10 @@ func New(c Config) Cache {
 	if c.BlockSize&(c.BlockSize-1) == 0 {
 		k.shift = int8(bits.TrailingZeros32(uint32(c.BlockSize)))
 	}
-	k.passing = k.newPassing(c.Passing)
+	if c.Passing.Blocks > 0 {
+		k.passing, k.windowed = c.Passing, Windowed{c.Passing.Blocks, math.MaxInt32}
+		k.passedMax = k.blocksMax()
+	}
 	switch {
 	case c.Contents == nil:
 	case c.Radix:
@@ -65,7 +72,7 @@ func New(c Config) Cache {
 	return k
 }
 
-// Blocks returns the blocks that a sequence of n tokens needs.
+// Blocks returns the blocks that a sequence of n tokens needs, those that windows have passed among them.
 func (k *Cache) Blocks(n int32) int64 {
 	paged, w := k.paged(n), &k.windowed
 	return int64(k.fixed) + int64(paged) + int64(w.Blocks)*int64(min(paged, w.BlocksMax))

@@ -1,59 +1,77 @@
 package kv
 
-// Passing is what layers with a sliding window take for a chunk of a prompt while it is computed, beyond what a
-// sequence has in any case: Blocks more for each block of tokens. A chunk reads the window before its first token and
-// writes all of its tokens, so a sequence has the last W − 1 computed tokens and those of the chunk,
+// Passing is layers with a sliding window that have groups of their own in the cache, and free what their window has
+// passed: Blocks more for each block of tokens. When a sequence of which c tokens are computed gets its next t, it
+// first frees the blocks before the window, and then takes those of its tokens. From then on it has
 //
-//	⌈(c + t) / block size⌉ − ⌊max(0, c − W + 1) / block size⌋ blocks of tokens,
+//	⌈(c + t) / block size⌉ − ⌊max(0, c − W + 1) / block size⌋ blocks of tokens
 //
-// and ⌈W / block size⌉ + 1 in any case. vLLM frees what is before the window when it next allocates for the sequence
-// (0.33.0, v1/core/single_type_kv_cache_manager.py, get_num_skipped_tokens of SlidingWindowManager, and
-// v1/core/kv_cache_manager.py, allocate_slots). Here that is when the step has ended, which is the same instant; only a
-// sequence that gets no tokens in the next step has them for longer there, and one whose prompt is complete for its
-// first decode, if steps are queued.
+// in each group, until it gets its next tokens. That is how vLLM does it (0.33.0,
+// v1/core/single_type_kv_cache_manager.py, remove_skipped_blocks of SlidingWindowManager, and
+// v1/core/kv_cache_manager.py, allocate_slots). A request whose first tokens are cached begins without the blocks
+// before the window.
 //
-// The zero value is a cache whose chunks take no more.
+// It is for schedulers that admit requests as they are computed, and by no commitment.
+//
+// The zero value is a cache without such groups.
 type Passing struct {
 	Blocks    int32
 	Window    int32 // W, in tokens
 	TokensMax int32 // of a sequence, in all steps under way
-	// the tokens of a chunk count as computed when its step has ended, not when it has been composed
+	// tokens count as computed when the step after theirs has been composed, not with it: those of the step under way may
+	// still need what is before the window
 	Lags bool
 }
 
-// passing is what a cache does with Passing.
-type passing struct {
-	Passing
-	steady    int32 // blocks of tokens that a sequence has in any case
-	blocksMax int32 // that it has at most
-}
+// blocksMax returns the most blocks of tokens that a sequence ever has in a group, as far as an admission goes by it
+// (vLLM's SlidingWindowSpec.max_admission_blocks_per_request).
+func (k *Cache) blocksMax() int32 { return k.paged(k.passing.Window-1+k.passing.TokensMax) + 1 }
 
-func (k *Cache) newPassing(c Passing) passing {
-	if c.Blocks == 0 {
-		return passing{}
-	}
-	return passing{c, k.paged(c.Window) + 1, k.paged(c.Window-1+c.TokensMax) + 1}
-}
-
-// Passes reports whether chunks take blocks for as long as they are computed.
+// Passes reports whether windows free what they have passed.
 func (k *Cache) Passes() bool { return k.passing.Blocks > 0 }
 
-// Lags reports whether they do until the step after is composed.
-func (k *Cache) Lags() bool { return k.passing.Lags }
+// Lag returns how many of the latest tokens of a sequence that gets one in each step do not count as computed.
+func (k *Cache) Lag() int32 { return k.passing.Lag() }
 
-// Passing returns the blocks that a sequence has for as long as its n-th token and those before it are computed, of
-// which so many count as computed.
-func (k *Cache) Passing(computed, n int32) int64 {
-	p := &k.passing
-	if p.Blocks == 0 {
+// Lag is Cache.Lag.
+func (p *Passing) Lag() int32 {
+	if p.Lags {
+		return 1
+	}
+	return 0
+}
+
+// Passed returns how many blocks of tokens are before the window of a sequence of which so many are computed.
+func (k *Cache) Passed(computed int32) int32 {
+	if computed < k.passing.Window {
 		return 0
 	}
-	skipped := k.floor(max(0, computed-p.Window+1))
-	return int64(p.Blocks) * int64(max(0, min(k.paged(n)-skipped, p.blocksMax)-p.steady))
+	return k.floor(computed - k.passing.Window + 1)
+}
+
+// PassedOf returns the blocks that all groups free for so many of tokens.
+func (k *Cache) PassedOf(blocks int32) int64 { return int64(k.passing.Blocks) * int64(blocks) }
+
+// BlocksToAdmit returns the blocks of a sequence of n tokens of which so many are cached, if all are computed at once.
+func (k *Cache) BlocksToAdmit(cached, n int32) int64 {
+	if k.passing.Blocks == 0 {
+		return k.Blocks(n)
+	}
+	return k.Blocks(n) - k.PassedOf(k.Passed(cached))
+}
+
+// BlocksToFit returns the blocks of a sequence of n tokens of which so many are cached, as an admission counts them
+// that goes by what a sequence has at most while its prompt is computed in chunks.
+func (k *Cache) BlocksToFit(cached, n int32) int64 {
+	if k.passing.Blocks == 0 {
+		return k.Blocks(n)
+	}
+	paged := k.paged(n)
+	return k.Blocks(n) - k.PassedOf(paged-max(0, min(paged, k.passedMax)-k.Passed(cached)))
 }
 
 // BlocksMax returns the most blocks that a sequence of n tokens ever has.
-func (k *Cache) BlocksMax(n int32) int64 { return k.Blocks(n) + k.Passing(0, n) }
+func (k *Cache) BlocksMax(n int32) int64 { return k.BlocksToFit(0, n) }
 
 // floor returns ⌊n / block size⌋.
 func (k *Cache) floor(n int32) int32 {
@@ -63,8 +81,8 @@ func (k *Cache) floor(n int32) int32 {
 	return n / k.size
 }
 
-// ReleasePassing frees n blocks that a chunk took, which no request can reuse here.
-func (k *Cache) ReleasePassing(n int64) {
+// Pass frees n blocks that windows have passed, which no request can reuse here.
+func (k *Cache) Pass(n int64) {
 	k.Release(n)
 	if k.prefix != nil {
 		k.prefix.freeUnnamed(int32(n), k.prefix.first)

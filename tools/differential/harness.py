@@ -119,8 +119,7 @@ def first_difference(c, a, b):
             return i, "tokens per request"
         if sorted(x["preempted"] or []) != sorted(y["preempted"]):
             return i, "victims"
-        fewer, kept, shared = y["windows"]
-        if x["free"] + fewer + shared - kept != y["free"]:
+        if x["free"] + y["shared"] != y["free"]:
             return i, "free blocks"
         if [r[0] for r in x["batch"]] != [r[0] for r in y["batch"]]:
             return i, "order in the batch"
@@ -128,11 +127,9 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-blocks", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
-# Scenarios that are not equal: what a difference is worth there is printed if --only names them, see README.md.
-UNEQUAL = ["hybrid-blocks"]
 NOT_OF_022 = ["pd-priority", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
 
 
@@ -143,7 +140,7 @@ class Tally:
         self.same = self.steps = self.preempt = self.cached = self.n = 0
         self.what, self.shown = collections.Counter(), []
         self.sums = [0.0] * 4
-        self.windows = [0] * 4  # blocks that ours has, and those of windows that vLLM counts otherwise, over steps
+        self.windows = [0] * 2  # blocks that ours has, and those of windows that requests of vLLM's share, over steps
 
     def add(self, other):
         for name in ("same", "steps", "preempt", "cached", "n"):
@@ -154,9 +151,9 @@ class Tally:
         self.windows = [a + b for a, b in zip(self.windows, other.windows)]
 
     def of_windows(self):
-        """Says how much of what ours has vLLM counts otherwise."""
-        have, *other = self.windows
-        return ", ".join(f"{what} {100 * n / have:.2f} %" for what, n in zip(("fewer", "kept", "shared"), other)) if any(other) else ""
+        """Says how much of what ours has requests of vLLM's share."""
+        have, shared = self.windows
+        return f" shared {100 * shared / have:.2f} %" if shared else ""
 
 
 def compare(job):
@@ -191,8 +188,8 @@ def one(c, r, tally):
     tally.preempt += sum(len(s["preempted"]) for s in v.steps)
     seen = set()
     for s, x in zip(v.steps, r["steps"]):
-        for i, n in enumerate((c["num_gpu_blocks"] - 1 - x["free"], *s["windows"])):
-            tally.windows[i] += n
+        tally.windows[0] += c["num_gpu_blocks"] - 1 - x["free"]
+        tally.windows[1] += s["shared"]
     for s in v.steps:
         for rid, _, computed in s["batch"]:
             if rid not in seen:
@@ -246,9 +243,9 @@ def main():
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
     a = p.parse_args()
     kinds = a.only.split(",") if a.only else KINDS
-    unknown = [k for k in kinds if k not in KINDS + UNEQUAL]
+    unknown = [k for k in kinds if k not in KINDS]
     if unknown:
-        sys.exit(f"no scenario {', '.join(unknown)}; there are " + ", ".join(KINDS + UNEQUAL))
+        sys.exit(f"no scenario {', '.join(unknown)}; there are " + ", ".join(KINDS))
     vllm_side.load(os.path.realpath(a.vllm))
     release = ".".join(vllm_side.version.split(".")[:2])
     failed, total = [], Tally()

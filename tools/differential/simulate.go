@@ -82,7 +82,6 @@ func (c *Case) pool() *sim.PoolSpec {
 		p.BatchQueue = 2
 	}
 	if c.WindowGroups > 0 {
-		p.Windowed = sim.Windowed{Blocks: c.WindowGroups, BlocksMax: (c.Window+c.BlockSize-1)/c.BlockSize + 1}
 		p.Passing = sim.Passing{Blocks: c.WindowGroups, Window: c.Window, TokensMax: c.MaxNumBatchedTokens}
 		if c.Version != "0.22" && c.Async {
 			p.Passing.TokensMax, p.Passing.Lags = 2*c.MaxNumBatchedTokens, true

@@ -214,33 +214,20 @@ class Run:
         so._admitted = {x.req_id for x in so.scheduled_new_reqs} | set(getattr(so.scheduled_cached_reqs, "resumed_req_ids", ()))
         if batch:
             self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.free(),
-                                   waiting=len(self.s.waiting), windows=self.windows(so)))
+                                   waiting=len(self.s.waiting), shared=self.shared()))
             self.preempted = []
         return so
 
-    def windows(self, so):
-        """Blocks of windows that decodesim counts otherwise, see README.md: those that it has and vLLM has not, because a
-        window begins where it needs one fewer; those that vLLM keeps of a chunk of a prompt that is complete; and those
-        that several requests of vLLM's share."""
-        c = self.c
-        managers = self.s.kv_cache_manager.coordinator.single_type_managers
-        fewer = kept = shared = 0
-        for window in managers[1:]:
+    def shared(self):
+        """Blocks of windows that several requests have: decodesim shares those of full attention alone, see README.md."""
+        shared = 0
+        for window in self.s.kv_cache_manager.coordinator.single_type_managers[1:]:
             seen = set()
-            for rid, blocks in window.req_to_blocks.items():
+            for blocks in window.req_to_blocks.values():
                 mine = [b.block_id for b in blocks if not b.is_null]
                 shared += len(seen.intersection(mine))
                 seen.update(mine)
-                steady = min(len(managers[0].req_to_blocks[rid]), -(-c["window"] // c["block_size"]) + 1)
-                fewer += max(0, steady - len(mine))
-                if self.complete(rid, so):
-                    kept += max(0, len(mine) - steady)
-        return fewer, kept, shared
-
-    def complete(self, rid, so):
-        """Reports whether no token of the prompt of a request is computed in a step, nor will be."""
-        q = self.s.requests[rid]
-        return q.num_computed_tokens - so.num_scheduled_tokens.get(rid, 0) >= q.num_prompt_tokens
+        return shared
 
     def free(self):
         """Blocks that a step leaves: before those that it allocates to loads, unless these are in one order with what is admitted or another

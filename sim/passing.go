@@ -1,0 +1,163 @@
+package sim
+
+// Layers with a sliding window that have groups of their own in the cache free what the window has passed, see
+// kv.Passing. A request frees when its next tokens get their blocks, right before that. Its blocks are counted as if
+// nothing were freed, and beside them how many of tokens its windows have passed.
+//
+// Of a sequence that gets a token in every step both follow from its length, and a decode set counts them. But when a
+// prompt has just been complete, or a sequence has missed a step, it has other blocks for a step or two. Such members
+// of the decode set are in batch.astray, and a step is composed for each that is.
+
+// passes returns how many blocks of tokens the windows of r have passed when it gets its next tokens.
+func (in *Instance) passes(r *Request) int32 {
+	return max(r.passed, in.cache.Passed(r.Computed-r.underWay))
+}
+
+// freesNext returns the blocks that r frees when it gets its next tokens. It has left the decode set, or is in none.
+func (in *Instance) freesNext(r *Request) int64 { return in.cache.PassedOf(in.passes(r) - r.passed) }
+
+// pass frees, for r, what its windows have passed: its chunk has its blocks.
+func (in *Instance) pass(r *Request) {
+	if r.chunk > 0 {
+		r.passed = in.passes(r)
+	}
+	r.underWay = r.chunk * in.cache.Lag()
+}
+
+// passedAt returns how many blocks of tokens the windows of a sequence have passed that has computed so many, the
+// latest one by one.
+func (in *Instance) passedAt(computed int32) int32 {
+	return in.cache.Passed(max(0, computed-1-in.cache.Lag()))
+}
+
+// steadyAt reports whether r, which decodes and has computed so many tokens, has the blocks that it would have if it had
+// got all tokens one by one, and frees the same next.
+func (in *Instance) steadyAt(r *Request, computed int32) bool {
+	return r.passed == in.passedAt(computed) &&
+		max(r.passed, in.cache.Passed(computed-r.underWay)) == in.passedAt(computed+1)
+}
+
+// joinPassing notes of r, which joins the decode set, whether it has other blocks than by its length.
+func (in *Instance) joinPassing(r *Request) {
+	if !in.batch.set.Counted() && !in.steadyAt(r, r.Computed) {
+		r.astray = true
+		in.batch.astray = append(in.batch.astray, r.slot)
+	}
+}
+
+// leavePassing has r, which leaves the decode set and whose record is as of now, know what it has.
+func (in *Instance) leavePassing(r *Request) {
+	switch {
+	case in.batch.set.Counted():
+	case r.astray:
+		r.astray = false
+		in.batch.astray = without(in.batch.astray, r.slot)
+	default:
+		r.passed, r.underWay = in.passedAt(r.Computed), in.cache.Lag()
+	}
+}
+
+// freesOf returns the blocks that r, which decodes, frees when it gets its next token.
+func (in *Instance) freesOf(r *Request) int64 {
+	computed, _ := in.batch.progress(r)
+	if in.batch.set.Counted() || r.astray {
+		return in.cache.PassedOf(max(r.passed, in.cache.Passed(computed-r.underWay)) - r.passed)
+	}
+	return in.cache.PassedOf(in.passedAt(computed+1) - in.passedAt(computed))
+}
+
+// decodesFree returns the blocks that those which decode free in the step to come.
+func (in *Instance) decodesFree() (n int64) {
+	if in.batch.set.Counted() {
+		for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+			if in.decodesOrEnded(r) {
+				n += in.freesOf(r)
+			}
+		}
+		return n
+	}
+	n = in.batch.set.BlocksFreed(0)
+	for _, slot := range in.batch.astray {
+		r := &in.requests.at[slot]
+		computed, _ := in.batch.progress(r)
+		n += in.freesOf(r) - in.cache.PassedOf(in.passedAt(computed+1)-in.passedAt(computed))
+	}
+	return n
+}
+
+// passAstray moves those on that have other blocks than by their length, with the step that ends.
+func (in *Instance) passAstray() {
+	astray := in.batch.astray[:0]
+	for _, slot := range in.batch.astray {
+		r := &in.requests.at[slot]
+		computed, _ := in.batch.progress(r)
+		r.passed, r.underWay = max(r.passed, in.cache.Passed(computed-r.underWay)), in.cache.Lag()
+		r.astray = !in.steadyAt(r, computed+1)
+		if r.astray {
+			astray = append(astray, slot)
+		}
+	}
+	in.batch.astray = astray
+}
+
+// passDrafted moves r on, which has got blocks for its drafts: n of the tokens that it computes stay.
+func (in *Instance) passDrafted(r *Request, n int32) {
+	r.underWay = -r.rejected
+	if in.cache.Lag() > 0 {
+		r.underWay = n
+	}
+}
+
+// had returns the blocks of r, of which so many are counted, without those that its windows have passed.
+func (in *Instance) had(r *Request, blocks int64) int64 { return blocks - in.cache.PassedOf(r.passed) }
+
+// takeSteps allocates what steps [from, to) of the segment under way take.
+func (in *Instance) takeSteps(from, to int64) {
+	if set := &in.batch.set; !set.Passes() {
+		in.cache.Allocate(set.BlocksFor(from, to))
+		return
+	}
+	in.passSteps(from, to)
+}
+
+// passSteps frees what windows pass in steps [from, to) of the segment under way, and allocates what those take, step
+// by step where the order counts: with prefix caching for what is evicted, and in the last steps for the most blocks
+// that were ever allocated. In as many steps as a block has tokens no less is taken than freed.
+func (in *Instance) passSteps(from, to int64) {
+	set := &in.batch.set
+	net := int64(0)
+	if !in.cache.Caches() {
+		for ; from < to-int64(in.cache.BlockSize()); from++ {
+			net += set.BlocksNeeded(from) - set.BlocksFreed(from)
+		}
+	}
+	if net < 0 {
+		in.cache.Pass(-net)
+	} else {
+		in.cache.Allocate(net)
+	}
+	for ; from < to; from++ {
+		if freed := set.BlocksFreed(from); freed > 0 {
+			in.cache.Pass(freed)
+		}
+		in.cache.Allocate(set.BlocksNeeded(from))
+	}
+}
+
+// takenIn returns the blocks that steps [from, to) of the segment under way take, less those that they free.
+func (in *Instance) takenIn(from, to int64) int64 {
+	set := &in.batch.set
+	n := set.BlocksFor(from, to)
+	for i := from; set.Passes() && i < to; i++ {
+		n -= set.BlocksFreed(i)
+	}
+	return n
+}
+
+// StepsToFree returns in how many steps there may be n free blocks, where the step, as composed so far, leaves fewer,
+// although no member of the batch ends: windows pass some. 0: there will not be.
+func (w *Work) StepsToFree(n int64) int { return w.in.batch.set.StepsToFree(n - w.FreeBlocks()) }
+
+// Fits reports whether there are blocks for what the step computes, as composed so far, in whatever order requests
+// take them.
+func (w *Work) Fits() bool { return w.demand <= w.in.cache.Free() }
