@@ -1,5 +1,10 @@
 package sim
 
+import (
+	"fmt"
+	"math"
+)
+
 // Layers with a sliding window that have groups of their own in the cache free what the window has passed, see
 // kv.Passing. A request frees when its next tokens get their blocks, right before that. Its blocks are counted as if
 // nothing were freed, and beside them how many of tokens its windows have passed.
@@ -30,8 +35,8 @@ func (in *Instance) passedAt(computed int32) int32 {
 	return in.cache.Passed(max(0, computed-1-in.cache.Lag()))
 }
 
-// steadyAt reports whether r, which decodes and has computed so many tokens, has the blocks that it would have if it had
-// got all tokens one by one, and frees the same next.
+// steadyAt reports whether r, which decodes and has computed so many tokens, has the blocks that it would have if it
+// had got all tokens one by one, and frees the same next.
 func (in *Instance) steadyAt(r *Request, computed int32) bool {
 	return r.passed == in.passedAt(computed) &&
 		max(r.passed, in.cache.Passed(computed-r.underWay)) == in.passedAt(computed+1)
@@ -161,3 +166,27 @@ func (w *Work) StepsToFree(n int64) int { return w.in.batch.set.StepsToFree(n - 
 // Fits reports whether there are blocks for what the step computes, as composed so far, in whatever order requests
 // take them.
 func (w *Work) Fits() bool { return w.demand <= w.in.cache.Free() }
+
+// commits reports whether the scheduler asks for the blocks that those which run may come to take.
+func (p *PoolSpec) commits() bool {
+	k, ok := p.Scheduler.(Counter)
+	return ok && k.Counts()&CountCommitted != 0
+}
+
+// validateWindows refuses blocks of windows that are not possible, and those that are freed where a cache does not know
+// of them.
+func (p *PoolSpec) validateWindows() error {
+	switch w, v := &p.Windowed, &p.Passing; {
+	case w.Blocks < 0 || w.BlocksMax < 0 || int64(w.Blocks)*int64(w.BlocksMax) > math.MaxInt32/2:
+		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
+			"in all", p.Name, w.Blocks, w.BlocksMax)
+	case v.Blocks < 0 || int64(v.Blocks)*int64(p.MaxModelLen) > math.MaxInt32/2 ||
+		v.Blocks > 0 && (v.Window < 1 || v.TokensMax < 1 || *w != Windowed{}):
+		return fmt.Errorf("sim: pool %q: windows pass %+v; want no blocks below 0, a window and its tokens, and no Windowed",
+			p.Name, *v)
+	case v.Blocks > 0 && (p.RadixCache || p.SwapBlocks > 0 || p.commits()):
+		return fmt.Errorf("sim: pool %q: windows pass no blocks of a RadixCache, or with SwapBlocks, or where a Scheduler "+
+			"counts what requests may come to take", p.Name)
+	}
+	return nil
+}

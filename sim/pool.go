@@ -125,30 +125,6 @@ func (p *PoolSpec) validateStages() error {
 	return nil
 }
 
-// commits reports whether the scheduler asks for the blocks that those which run may come to take.
-func (p *PoolSpec) commits() bool {
-	k, ok := p.Scheduler.(Counter)
-	return ok && k.Counts()&CountCommitted != 0
-}
-
-// validateWindows refuses blocks of windows that are not possible, and those that are freed where a cache does not know
-// of them.
-func (p *PoolSpec) validateWindows() error {
-	switch w, v := &p.Windowed, &p.Passing; {
-	case w.Blocks < 0 || w.BlocksMax < 0 || int64(w.Blocks)*int64(w.BlocksMax) > math.MaxInt32/2:
-		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
-			"in all", p.Name, w.Blocks, w.BlocksMax)
-	case v.Blocks < 0 || int64(v.Blocks)*int64(p.MaxModelLen) > math.MaxInt32/2 ||
-		v.Blocks > 0 && (v.Window < 1 || v.TokensMax < 1 || *w != Windowed{}):
-		return fmt.Errorf("sim: pool %q: windows pass %+v; want no blocks below 0, a window and its tokens, and no Windowed",
-			p.Name, *v)
-	case v.Blocks > 0 && (p.RadixCache || p.SwapBlocks > 0 || p.commits()):
-		return fmt.Errorf("sim: pool %q: windows pass no blocks of a RadixCache, or with SwapBlocks, or where a Scheduler "+
-			"counts what requests may come to take", p.Name)
-	}
-	return nil
-}
-
 // validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
 func (p *PoolSpec) validateLoads() error {
 	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {

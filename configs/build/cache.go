@@ -24,7 +24,8 @@ func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.Engi
 	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksReserved)*ranks
 	batches := e.WindowBatches(p.Version, p.AsyncScheduling, p.PipelineParallel)
 	if batches > 0 && p.Role != configs.RoleDecode { // which gets caches that come with no more than a window
-		r.Memory.PassWindows(&r.Deployment, batches*r.MaxNumBatchedTokens, p.BlockSize, e.RulesOf(p.Version).WindowsLag)
+		lags := batches > 1 && e.RulesOf(p.Version).WindowsLag
+		r.Memory.PassWindows(&r.Deployment, batches*r.MaxNumBatchedTokens, p.BlockSize, lags)
 	}
 	fits := min(r.Memory.LongestIn(blocks-e.BlocksReserved, int64(p.BlockSize)), 1<<30)
 	if fits < 2 {

@@ -25,9 +25,9 @@ type Rules struct {
 	FillsQueue bool `yaml:"fills_queue"`
 	// blocks that no request can ask for are evicted before all others
 	UnnamedFirst bool `yaml:"unnamed_first"`
-	// blocks of sliding windows that a chunk of a prompt reads or writes are allocated while it is computed
+	// blocks that sliding windows have passed are freed as a request gets its next ones
 	WindowsPass bool `yaml:"windows_pass"`
-	// and until its result is known, if batches are queued
+	// as of the tokens whose result is known, if batches are queued
 	WindowsLag bool `yaml:"windows_lag"`
 	// drafts go beyond what a client may get
 	DraftsUncapped bool `yaml:"drafts_uncapped"`
@@ -62,7 +62,7 @@ func (e *EngineSpec) RulesOf(v strict.Release) Rules {
 }
 
 // WindowBatches returns how many steps of e may have tokens of one sequence under way, as far as blocks of sliding
-// windows are concerned; 0: chunks take none beyond those that a sequence has in any case.
+// windows are concerned; 0: a sequence has as many of these at all times.
 func (e *EngineSpec) WindowBatches(v strict.Release, async bool, stages int) int {
 	switch r := e.RulesOf(v); {
 	case !r.WindowsPass:
