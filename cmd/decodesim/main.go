@@ -72,7 +72,10 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	drains := new(atomic.Bool)
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, drainsKey{}, drains))
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup asks
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case s := <-signals:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +19,12 @@ import (
 	"github.com/decodesim/decodesim/internal/soak"
 )
 
-// program is the command line as a process of its own. It takes what the tests are asked by for a wrong key.
+// program is the command line as a process of its own. It takes what the tests are asked by for a wrong key, and has no
+// signal ignored, though the tests may run under nohup.
 func program(t *testing.T, args ...string) *exec.Cmd {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c := exec.Command(self, args...)
@@ -39,6 +44,22 @@ workload:
   output_tokens: {distribution: lognormal, mean: 60, cv: 1}
   requests: 20000000
 `
+
+// TestNohupIsObeyed: a command that is started with SIGHUP ignored goes on when its terminal is closed. It ignores none
+// of the other signals.
+func TestNohupIsObeyed(t *testing.T) {
+	inDir(t, long)
+	c := program(t, "run", "chat.yaml", "--trace", "trace.json")
+	c.Path, c.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, c.Args...)
+	require.NoError(t, c.Start())
+	require.Eventually(t, func() bool { return exists(".trace.json.decodesim-unfinished") }, time.Minute, time.Millisecond)
+	require.NoError(t, c.Process.Signal(syscall.SIGHUP))
+	time.Sleep(50 * time.Millisecond) // in which it would begin to end
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	var ended *exec.ExitError
+	require.ErrorAs(t, c.Wait(), &ended)
+	assert.Equal(t, 128+int(syscall.SIGTERM), ended.ExitCode(), "SIGHUP did nothing")
+}
 
 func TestASignalEndsACommandAndLeavesNothing(t *testing.T) {
 	inDir(t, long)

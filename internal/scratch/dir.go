@@ -1,6 +1,7 @@
 package scratch
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,8 @@ func New(kind string) (*Dir, error) {
 	for {
 		path, err := os.MkdirTemp("", prefix(kind)+"*"+Suffix)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("no temporary folder can be made in %q: %w; set TMPDIR to where there is room for files",
+				os.TempDir(), err)
 		}
 		lock, err := os.Open(path)
 		if err != nil {

@@ -46,5 +46,5 @@ func TestWhatKilledProcessesLeftIsSwept(t *testing.T) {
 func TestADirectoryThatCannotBeMadeIsAnError(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
 	_, err := New("worker")
-	require.Error(t, err)
+	require.ErrorContains(t, err, "set TMPDIR", "which no flag names")
 }
