@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the naive twin says of the small scenarios")
 
-// smallScenarios is of how many of one pool there are outcomes; of two there are half as many.
-const smallScenarios = 4000
+// smallScenarios is of how many of each kind there are outcomes.
+const smallScenarios = 1600
 
 // smallScenario returns s as the twin takes it.
 func smallScenario(s *small.Scenario) scenario {

@@ -300,9 +300,11 @@ func (in *Instance) resume(slot int32, now Time) {
 		return
 	}
 	r.state = decoding
-	if !withheld {
+	switch {
+	case !withheld && r.Last == now: // in no time
+	case !withheld:
 		r.delay = Transferred
-	} else {
+	default:
 		in.emit(r, now)
 		if r.Emitted == r.Output {
 			in.exit(slot)

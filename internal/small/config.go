@@ -51,10 +51,17 @@ func (p *Pool) spec() *sim.PoolSpec {
 	return spec
 }
 
-// Seqs returns how many requests a pool that loads has room for at once; 0: it has no such limit.
+// Seqs returns how many requests a pool that receives them has room for at once; 0: it has no such limit.
 func (p *Pool) Seqs() int {
-	if c, ok := p.Scheduler.(*schedulers.Continuous); ok && p.Loads {
-		return c.MaxNumSeqs
+	switch s := p.Scheduler.(type) {
+	case *schedulers.Continuous:
+		if p.Receives {
+			return s.MaxNumSeqs
+		}
+	case *schedulers.SGLang:
+		if p.Receives {
+			return s.MaxRunningRequests
+		}
 	}
 	return 0
 }

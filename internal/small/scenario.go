@@ -31,7 +31,8 @@ type Pool struct {
 	Ahead       bool // steps are composed while others run
 	Caches      bool
 	Radix       bool
-	Loads       bool // as vLLM's KV connectors do
+	Receives    bool // what another has computed
+	Loads       bool // what it receives, as vLLM's KV connectors do
 	Recomputes  bool // the last token of a prompt
 	Speculation *sim.Speculation
 	Step, Token sim.Duration // what a step takes, and each of its tokens
@@ -55,26 +56,44 @@ func (r draw) flag() bool { return r.IntN(2) == 0 }
 
 func (r draw) one(v ...int32) int32 { return v[r.IntN(len(v))] }
 
-// All draws n scenarios of one pool, and half as many of two. They are the same each time.
+// All draws 2n scenarios of one pool, n in which a second one loads what it gets and n in which it receives it. They
+// are the same each time.
 func All(n int) []Scenario {
-	all := make([]Scenario, 0, n+n/2)
+	all := make([]Scenario, 0, 4*n)
 	r := draw{rand.New(rand.NewPCG(17, 1))}
-	for range n {
+	for range 2 * n {
 		s, p := r.requests()
-		if r.flag() {
-			r.sglang(&p)
-		} else {
-			r.continuous(&p)
-		}
+		r.scheduler(&p)
 		r.speculate(&p)
 		s.Pools = []Pool{p}
 		all = append(all, s)
 	}
 	r = draw{rand.New(rand.NewPCG(17, 2))}
-	for range n / 2 {
-		all = append(all, r.loads())
+	for range n {
+		all = append(all, r.two(func(d *Pool) {
+			d.Loads, d.Recomputes = true, r.flag()
+			r.continuous(d)
+		}))
+	}
+	r = draw{rand.New(rand.NewPCG(17, 4))}
+	for range n {
+		all = append(all, r.two(func(d *Pool) {
+			r.scheduler(d)
+			if _, ok := d.Scheduler.(*schedulers.SGLang); ok {
+				d.Ahead = false // with which a few differ from the twin: docs/reliability.md says how many
+			}
+		}))
 	}
 	return all
+}
+
+// scheduler draws one of either engine.
+func (r draw) scheduler(p *Pool) {
+	if r.flag() {
+		r.sglang(p)
+	} else {
+		r.continuous(p)
+	}
 }
 
 // requests draws all of a scenario but its schedulers.
@@ -144,17 +163,18 @@ func (r draw) continuous(p *Pool) {
 	p.ByPriority = r.flag()
 }
 
-// loads draws a pool that loads what another has computed.
-func (r draw) loads() Scenario {
+// two draws a pool that gets what another has computed.
+func (r draw) two(scheduler func(*Pool)) Scenario {
 	s, p := r.requests()
 	p.Scheduler, p.Blocks = &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 40, MaxModelLen: p.MaxLen}, 40
-	d := Pool{MaxLen: p.MaxLen, Step: p.Step, Token: p.Token, Blocks: 7 + r.Int64N(8), Ahead: r.IntN(3) > 0, Loads: true,
-		Recomputes: r.flag(), Caches: p.Caches && r.IntN(3) > 0}
-	r.continuous(&d)
+	d := Pool{MaxLen: p.MaxLen, Step: p.Step, Token: p.Token, Blocks: 7 + r.Int64N(8), Ahead: r.IntN(3) > 0,
+		Receives: true, Caches: p.Caches && r.IntN(3) > 0}
+	scheduler(&d)
+	d.Radix = false // which no scenario file asks for where prompts come from elsewhere
 	r.speculate(&d)
 	s.Pools = []Pool{p, d}
 	us := func(v ...int32) sim.Duration { return sim.Microsecond * sim.Duration(r.one(v...)) }
-	s.Link = sim.Link{Latency: us(0, 0, 7, 1000), Fixed: us(0, 0, 13, 5000), Token: us(0, 1, 33, 1000),
+	s.Link = sim.Link{Latency: us(1, 7, 1000), Fixed: us(0, 0, 13, 5000), Token: us(0, 1, 33, 1000),
 		Layers: r.one(1, 2, 7, 80)}
 	s.Push, s.Tokens = r.IntN(3) == 0, r.one(0, 1)
 	return s
