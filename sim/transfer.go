@@ -301,10 +301,9 @@ func (in *Instance) resume(slot int32, now Time) {
 	}
 	r.state = decoding
 	switch {
-	case !withheld && r.Last == now: // in no time
-	case !withheld:
+	case !withheld && r.Last < now: // else it took no time
 		r.delay = Transferred
-	default:
+	case withheld:
 		in.emit(r, now)
 		if r.Emitted == r.Output {
 			in.exit(slot)

@@ -204,6 +204,14 @@ func TestASeriesHasEveryGapOfARun(t *testing.T) {
 	}
 }
 
+// TestAReplicaIsBusyWhileItHasRequests: one at a time, each for as long as it takes but for what is beside its steps.
+// All steps but the one of its prompt are of one decode.
+func TestAReplicaIsBusyWhileItHasRequests(t *testing.T) {
+	_, s, _ := run(t, "workload.arrivals.rate=1")
+	assert.InEpsilon(t, 200*float64(s.Latency.E2E.Mean), s.Pools[0].Utilization*s.DurationS, 0.05)
+	assert.InDelta(t, 49./50, float64(s.Pools[0].BatchMean), 1e-9)
+}
+
 // TestARentIsOfPromptsAndOutputs, and for the time in which no step runs: what a million tokens of each cost is the
 // rent of the run, and what idles is the rest of what is busy.
 func TestARentIsOfPromptsAndOutputs(t *testing.T) {

@@ -88,6 +88,27 @@ func TestTokensThatWaitedOrCameTogetherHaveTheirOctaves(t *testing.T) {
 	}
 }
 
+// TestAStreamHearsOfAllTokens: those of steps, of waits and of drafts, which clients get three at a time.
+func TestAStreamHearsOfAllTokens(t *testing.T) {
+	f, want := Full{Recorder: Recorder{Warmup: 1000}, SampleEvery: 7}, NewChunks(3)
+	f.Stream = NewChunks(3)
+	r, g := &sim.Request{ID: 1, Traced: true}, &sim.Segment{First: 5, Steps: 4}
+	for _, c := range []*Chunks{f.Stream, want} {
+		c.First(&sim.Request{ID: 0})
+		c.First(r)
+	}
+	f.Tokens(r, 1, 20, g, 4)
+	want.Tokens(r, 20, g, 4)
+	f.Delayed(r, 5, 40, 90)
+	want.One(r, 90)
+	f.Accepted(r, 6, 90, 4)
+	want.Accepted(r, 90, 4)
+	f.Delayed(r, 10, 90, 130)
+	want.One(r, 130)
+	require.NotEmpty(t, want.Gaps().Counts())
+	require.Equal(t, want, f.Stream)
+}
+
 // TestOctavesEndAtTwiceTheirBeginning, or with the last token that a request can have.
 func TestOctavesEndAtTwiceTheirBeginning(t *testing.T) {
 	var f Full
