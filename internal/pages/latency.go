@@ -110,6 +110,9 @@ func leastOf(curves []plot.Curve) float64 {
 	return 0
 }
 
+// nothingS stands for 0 on a page, whose log axes have no place for it.
+const nothingS = 1e-10
+
 // cumulative thins a distribution out to about so many points, evenly in shares and, beyond the last ones, towards the
 // tail.
 func cumulative(c plot.Curve, points int) page.Curve {
@@ -120,7 +123,11 @@ func cumulative(c plot.Curve, points int) page.Curve {
 		if i > 0 && i < len(c.Points)-1 && at.Y-last < 1/float64(points) && !tail {
 			continue
 		}
-		out.X, out.Y, last = append(out.X, at.X), append(out.Y, at.Y), at.Y
+		x := at.X
+		if x == 0 {
+			x = nothingS
+		}
+		out.X, out.Y, last = append(out.X, x), append(out.Y, at.Y), at.Y
 	}
 	return out
 }

@@ -89,7 +89,8 @@ func marked(lines []plotter.XYs, c *draw.Canvas, p *gonum.Plot) [][]vg.Point {
 	return places
 }
 
-// cornersOf returns where the corners of a staircase stand on the sheet, kept inside the chart.
+// cornersOf returns where the corners of a staircase stand on the sheet, up to where it leaves the chart at the top: on
+// an axis of shares that ends below 1 no line is left there that a mark could stand on.
 func cornersOf(line plotter.XYs, c *draw.Canvas, p *gonum.Plot) []vg.Point {
 	var corners []vg.Point
 	for i, q := range line {
@@ -98,6 +99,9 @@ func cornersOf(line plotter.XYs, c *draw.Canvas, p *gonum.Plot) []vg.Point {
 			corners = append(corners, vg.Point{X: at.X, Y: corners[len(corners)-1].Y})
 		}
 		corners = append(corners, at)
+		if p.Y.Norm(q.Y) > 1+1e-9 {
+			break
+		}
 	}
 	return corners
 }

@@ -158,11 +158,7 @@ func (h *Hist) quantileAmong(q float64, longer int64) float64 {
 	case rank > h.n:
 		return math.Inf(1)
 	}
-	i := h.bucketOf(rank)
-	if i == 0 {
-		return 0
-	}
-	return min(midpoint(i), float64(h.max)) * 1e-12
+	return h.valueS(h.bucketOf(rank))
 }
 
 // withoutZeros returns h without n of its values of zero.
@@ -206,13 +202,21 @@ func (h *Hist) Quantiles() Quantiles {
 	}
 }
 
-// Each calls f for every occupied bucket in increasing order, with its midpoint in seconds and its count.
+// Each calls f for every occupied bucket in increasing order, with what quantiles in it are, in seconds, and its count.
 func (h *Hist) Each(f func(seconds float64, count int64)) {
 	for i, c := range h.count {
 		if c > 0 {
-			f(min(midpoint(i), float64(h.max))*1e-12, int64(c))
+			f(h.valueS(i), int64(c))
 		}
 	}
+}
+
+// valueS is what stands for a value in bucket i, in seconds: 0 in the first, and never more than the maximum.
+func (h *Hist) valueS(i int) float64 {
+	if i == 0 {
+		return 0
+	}
+	return min(midpoint(i), float64(h.max)) * 1e-12
 }
 
 // Counts returns everything exact about h, for comparison: the counts up to the last occupied bucket, then n, the sum

@@ -166,3 +166,16 @@ func TestAHistogramIsEmptyOnceItIsReset(t *testing.T) {
 		require.Equal(t, empty.Counts(), h.Counts())
 	}
 }
+
+// TestGapsOfNothingAreZeroWhereverTheyAreRead: tokens that come together have a gap of 0, in a quantile as in a plot.
+func TestGapsOfNothingAreZeroWhereverTheyAreRead(t *testing.T) {
+	var h Hist
+	h.Add(0, 3)
+	h.Add(10*sim.Millisecond, 1)
+	var at []float64
+	h.Each(func(seconds float64, _ int64) { at = append(at, seconds) })
+	require.Len(t, at, 2)
+	require.Zero(t, at[0])
+	require.Equal(t, h.QuantileS(.5), at[0])
+	require.Equal(t, h.QuantileS(1), at[1])
+}
