@@ -103,3 +103,15 @@ func TestAttentionDPThatMayBeOnIsOn(t *testing.T) {
 	require.Empty(t, run.Skip)
 	assert.Contains(t, run.Scenario, "tensor_parallel: 4\n", "a dense model has no experts to share")
 }
+
+func TestASummaryThatNamesTensorRTIsOfTheReleaseThatNeedsIt(t *testing.T) {
+	for written, want := range map[string]string{"TensorRT 10.11.0.33; CUDA 12.9": "1.0",
+		"TensorRT 9.3.0; CUDA 12.2": "0.9", "TensorRT 10.14; CUDA 13.1; cuDNN 9.17; T": "1.2",
+		"TensorRT 77.1": "TensorRT 77.1", "vLLM 0.10.0": "vLLM 0.10.0"} {
+		run := oneRun(t, mlperf("gpu", "h200-sxm", "weights", "fp8", "version", written)...)
+		require.Empty(t, run.Skip)
+		assert.Equal(t, want, run.Labels.Version, written)
+	}
+	run := oneRun(t, mlperf("source", "me", "tp", "1", "isl", "300", "version", "TensorRT 10.14")...)
+	assert.Equal(t, "TensorRT 10.14", run.Labels.Version, "whatever others write")
+}

@@ -51,7 +51,7 @@ type row struct {
 type assumptions struct {
 	requests, counts, dataset, operations, older bool
 	ranIn, fewest, replicas, longer, inHouse     bool
-	offloaded, attention, perHead                bool
+	offloaded, attention, perHead, release       bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -102,7 +102,7 @@ func add(f *measured.File, seen map[same]int, run measured.Run) {
 // run reads a row.
 func (r *row) run(id string) measured.Run {
 	run := measured.Run{ID: id, Labels: measured.Labels{
-		Source: cmp.Or(r.Text("source"), "measurements"), Version: r.Text("version"), Quality: r.Text("quality"),
+		Source: cmp.Or(r.Text("source"), "measurements"), Version: r.release(), Quality: r.Text("quality"),
 		Own: r.Text("deployment"), Mode: "agg",
 	}}
 	r.readKind()
@@ -215,6 +215,7 @@ func (a *assumptions) notes() (said []string) {
 			"shared, as the other rows of that table and the next one for the same GPUs do"},
 		{a.ranIn, ranInNote},
 		{a.fewest, fewestNote},
+		{a.release, releaseNote},
 	} {
 		if x.taken {
 			said = append(said, x.note)

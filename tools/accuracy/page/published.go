@@ -25,8 +25,9 @@ func (a *Accuracy) published(m *markdown) {
 		"table. A list is simulated with its finite number of requests, for filling and draining the batch is in "+
 		"what was measured; a "+
 		"system of more than eight replicas with eight of them; what counts per GPU is divided by the GPUs. What summaries "+
-		"of MLPerf leave out (how GPUs are divided, the type that weights ran in) is taken from those that state it, and "+
-		"prompts as the mean of the dataset as we remember it. A server whose prompts are a dataset that the row only names "+
+		"of MLPerf leave out (how GPUs are divided, the type that weights ran in) is taken from those that state it, the "+
+		"release of TensorRT-LLM is the newest that needs the TensorRT they name, and prompts are the mean of the dataset, "+
+		"both as we remember it. A server whose prompts are a dataset that the row only names "+
 		"is of a kind of its own, whatever it is off by: how long they are and how unevenly is not stated. Those of MLPerf "+
 		"run close to what they bear, "+
 		"for their rate is raised until TPOT is just below the limit: as we remember the limits, the p99 of 59 of 102 rows "+
