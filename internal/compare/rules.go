@@ -72,21 +72,14 @@ func ruleLines(c *Comparison) []string {
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
 		var broken []string
-		unmeasured, n := "", 0
-		for _, class := range append([]string{""}, classNames([][]*metrics.Summary{{s.Summary}})...) {
-			of := ""
-			if class != "" {
-				of = class + ": "
+		unmeasured, rules := "", report.Verdicts(s.Summary)
+		for _, v := range rules {
+			if v.Broken() {
+				broken = append(broken, fmt.Sprintf("%q (%s)", v.Rule, report.RuleValue(&v)))
 			}
-			for _, v := range verdictsOf(s.Summary, class) {
-				if v.Broken() {
-					broken = append(broken, fmt.Sprintf("%q (%s)", of+v.Rule, report.RuleValue(&v)))
-				}
-				unmeasured = cmp.Or(unmeasured, v.Unmeasured)
-				n++
-			}
+			unmeasured = cmp.Or(unmeasured, v.Unmeasured)
 		}
-		switch {
+		switch n := len(rules); {
 		case n == 0:
 		case len(broken) == 0 && unmeasured != "":
 			lines = append(lines, fmt.Sprintf("%s: whether its SLO is met is unknown: %s.", s.Name, unmeasured))

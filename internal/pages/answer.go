@@ -50,8 +50,8 @@ func (r *Run) limits() string {
 	if r.Summary.SLO != nil {
 		all = append(all, report.Limits(r.Summary.SLO))
 	}
-	for i := range r.Summary.Rules {
-		all = append(all, r.Summary.Rules[i].Rule)
+	for _, v := range report.Verdicts(r.Summary) {
+		all = append(all, v.Rule)
 	}
 	return strings.Join(all, ", ")
 }
@@ -83,10 +83,11 @@ func (r *Run) answer() (answer string, mood page.Mood) {
 		return fmt.Sprintf("%s It emits %s output tokens/s on %s.", felt,
 			text.Significant(s.Throughput.OutputTokensPerS), gpus(s.Pools)), page.Plain
 	}
-	broken := slices.IndexFunc(s.Rules, func(v metrics.Verdict) bool { return v.Broken() })
+	rules := report.Verdicts(s)
+	broken := slices.IndexFunc(rules, func(v metrics.Verdict) bool { return v.Broken() })
 	switch {
 	case broken >= 0:
-		v := &s.Rules[broken]
+		v := &rules[broken]
 		return fmt.Sprintf("No: “%s” is broken, with %s. %s", v.Rule, report.RuleValue(v), felt), page.Bad
 	case s.SLO != nil && s.SLO.Attainment < r.asked():
 		return fmt.Sprintf("No: only %s of the requests keep %s, and %s %% must. %s", text.Percent(s.SLO.Attainment),

@@ -46,8 +46,8 @@ func (r *Run) Page() *page.Page {
 func (r *Run) latencies() page.Section {
 	s := r.Summary
 	section := page.Section{Title: "What users feel", Blocks: []page.Block{{Table: latencyTable(&s.Latency)}}}
-	if len(s.Rules) > 0 {
-		section.Blocks = append(section.Blocks, page.Block{Table: rulesTable(s.Rules)})
+	if rules := report.Verdicts(s); len(rules) > 0 {
+		section.Blocks = append(section.Blocks, page.Block{Table: rulesTable(rules)})
 	}
 	if len(s.Classes) > 0 {
 		section.Blocks = append(section.Blocks, page.Block{Table: classes(s.Classes)})

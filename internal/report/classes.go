@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/text"
@@ -13,7 +14,7 @@ func classes(t *text.Page, s *metrics.Summary) {
 		return
 	}
 	rows := [][]string{{"class", "requests", "completed", "SLO met", "goodput"}}
-	latencies, verdicts := latencyHead("by class"), []metrics.Verdict(nil)
+	latencies := latencyHead("by class")
 	for i := range s.Classes {
 		c := &s.Classes[i]
 		met, goodput := "–", "–"
@@ -26,10 +27,6 @@ func classes(t *text.Page, s *metrics.Summary) {
 		for _, q := range c.Latency.Named() {
 			latencies = latency(latencies, c.Name+" "+q.Name, q.Quantiles)
 		}
-		for _, v := range c.Rules {
-			v.Rule = c.Name + ": " + v.Rule
-			verdicts = append(verdicts, v)
-		}
 	}
 	t.Table(rows)
 	if note := classLimits(s.Classes); note != "" {
@@ -38,10 +35,26 @@ func classes(t *text.Page, s *metrics.Summary) {
 	t.Blank()
 	t.Table(latencies)
 	t.Blank()
-	if len(verdicts) > 0 {
+	if verdicts := ofClasses(s); len(verdicts) > 0 {
 		t.Table(RuleRows(verdicts))
 		t.Blank()
 	}
+}
+
+// ofClasses returns what became of the rules of classes, each under the name of its own.
+func ofClasses(s *metrics.Summary) (all []metrics.Verdict) {
+	for i := range s.Classes {
+		for _, v := range s.Classes[i].Rules {
+			v.Rule = s.Classes[i].Name + ": " + v.Rule
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Verdicts returns what became of all rules, those of classes under their names.
+func Verdicts(s *metrics.Summary) []metrics.Verdict {
+	return append(slices.Clone(s.Rules), ofClasses(s)...)
 }
 
 // quantile prints a time of a distribution, or that there is none.

@@ -83,3 +83,16 @@ func TestTheSLOOfAClassByTime(t *testing.T) {
 	assert.True(t, strings.HasSuffix(lines[2], ",0,false,ttft p95 <= 1s; itl p95 <= 50ms"), lines[2])
 	assert.True(t, strings.HasPrefix(lines[11], "batch,0,600,"), lines[11])
 }
+
+// TestARuleOfAClassIsAmongAllRules: what asks whether an SLO was kept sees those of the run and of its classes.
+func TestARuleOfAClassIsAmongAllRules(t *testing.T) {
+	s := &metrics.Summary{Rules: []metrics.Verdict{{Rule: "e2e p95 <= 9s", Met: true}},
+		Classes: []metrics.ClassResult{{Name: "agents"},
+			{Name: "chat", Rules: []metrics.Verdict{{Rule: "ttfo p90 <= 8s"}}}}}
+	var names []string
+	for _, v := range Verdicts(s) {
+		names = append(names, v.Rule)
+	}
+	assert.Equal(t, []string{"e2e p95 <= 9s", "chat: ttfo p90 <= 8s"}, names)
+	assert.Equal(t, "ttfo p90 <= 8s", s.Classes[1].Rules[0].Rule, "the summary stays as it is")
+}

@@ -26,7 +26,7 @@ type Seen struct {
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"}
 
 // Phone is how many pixels of a narrow phone are wide.
-const Phone = 390
+const Phone = 360
 
 // Asked reports whether pages are to be opened in a browser, as make test-pages does; a browser takes longer than all
 // else that a page is tested for.
