@@ -129,6 +129,14 @@ func (b *runningBatch) cancelledDecodes() (n int) {
 	return n
 }
 
+// rows returns how many rows of a static batch have ended.
+func (b *runningBatch) rows() int {
+	if b.padded == 0 {
+		return 0
+	}
+	return len(b.finished)
+}
+
 // untrace takes the request in slot out of the requests that are reported step by step.
 func (b *runningBatch) untrace(r *Request, slot int32) {
 	if !r.Traced && r.Reasoning == 0 {

@@ -16,7 +16,12 @@ package sim
 // finishUnseen ends the request in slot, a member of the decode set that has left the finish order, for its client.
 func (in *Instance) finishUnseen(slot int32, now Time) {
 	r := &in.requests.at[slot]
-	if _, emitted := in.batch.progress(r); emitted-r.burst < r.Limit() {
+	_, emitted := in.batch.progress(r)
+	switch {
+	case in.pool.serial() && (emitted < r.Limit() || !in.batch.isNew(r)):
+		in.finishSerial(slot, now)
+		return
+	case emitted-r.burst < r.Limit():
 		in.finishRow(slot, now)
 		return
 	}

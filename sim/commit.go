@@ -29,7 +29,7 @@ func (in *Instance) commitSteps() {
 		in.retract()
 	}
 	in.countTime(n, now.Sub(s.start))
-	in.tally.add(n, in.emitting(), len(b.finished))
+	in.tally.add(n, in.emitting(), b.rows())
 	switch {
 	case !in.computes(): // a rank, while others do
 	case len(b.cancelled) == 0 && !b.overdue && b.byClass == nil && len(b.traced) == 0: // nearly always

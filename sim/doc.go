@@ -4,7 +4,7 @@
 // Read it in the order a request meets it:
 //
 //	ports.go       the interfaces the outside world implements
-//	config.go      all that a run is a function of
+//	config.go      all that a run is a function of; one that is advanced to the present, while requests are added
 //	cluster.go     a run: the order of events at one instant
 //	request.go     what a client asks for, and what becomes of it
 //	route.go       arrival → route → router → instance, or the gate
@@ -26,9 +26,9 @@
 //	deadlines.go   clients that cancel requests
 //	ranks.go       data-parallel ranks of an instance, in lock step
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
+//	pipeline_ahead.go and those of an engine that schedules them asynchronously
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
-//	live.go        a run that is advanced to the present, while requests are added
 //	observe.go     what policies and observers may ask
 //	separate.go    instances that have nothing to do with each other, simulated one by one, on requests that are fed
 //	aliases.go     types of the packages below, as others know them

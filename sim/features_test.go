@@ -56,7 +56,8 @@ func (sc *scenario) features() (all []string) {
 	add(sc.tree != nil && !sc.uncached, kind+", cached prefixes")
 	add(sc.ranks > 1, kind+", ranks")
 	add(len(sc.stages) > 1, kind+", stages")
-	add(len(sc.stages) > 1 && sc.ahead, kind+", stages ahead")
+	add(len(sc.stages) > 1 && sc.ahead && sc.fillsQueue(), kind+", stages ahead")
+	add(len(sc.stages) > 1 && sc.ahead && !sc.fillsQueue(), kind+", stages in turn")
 	add(sc.adapters.Slots > 0, kind+", adapters")
 	add(sc.speculation != nil && sc.speculation.Fills, "filled rows")
 	add(sc.offload > 0, "host memory")
@@ -156,7 +157,7 @@ func eachFeature(t *testing.T, draw func(*rapid.T) scenario, of func(*scenario) 
 // TestEachFeatureEqualsTheNaiveTwin, as TestRunsEqualTheNaiveTwin of many more draws.
 func TestEachFeatureEqualsTheNaiveTwin(t *testing.T) {
 	t.Parallel()
-	eachFeature(t, drawScenario, (*scenario).features, 61)
+	eachFeature(t, drawScenario, (*scenario).features, 62)
 }
 
 // TestEachFeatureOfFleetsEqualsTheNaiveTwin, as TestFleetsEqualTheNaiveTwin of many more draws.

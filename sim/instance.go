@@ -251,7 +251,7 @@ func (in *Instance) fill(now Time) (limit int) {
 	if in.adapters != nil {
 		in.adapt(w.shape)
 	}
-	if in.unseen() && in.endUnseen() {
+	if in.unseen() && !in.pool.serial() && in.endUnseen() {
 		limit = 1
 	}
 	if len(in.transfers.awaiting) > 0 && in.loadsAhead() {

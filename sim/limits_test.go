@@ -54,7 +54,10 @@ func TestLimitsOfPoolsBelongToThem(t *testing.T) {
 		{false, func(p *PoolSpec) { p.Stages = []int32{1, 0} }},
 		{true, func(p *PoolSpec) { p.Stages, p.AsyncScheduling = layers(1), true }},
 		{false, func(p *PoolSpec) { p.Stages, p.AsyncScheduling = layers(2), true }},
-		{true, stagesAhead(func(*PoolSpec) {})}, {false, stagesAhead(func(p *PoolSpec) { p.FillsQueue = false })},
+		{true, stagesAhead(func(*PoolSpec) {})}, {true, stagesAhead(func(p *PoolSpec) { p.FillsQueue = false })},
+		{false, stagesAhead(func(p *PoolSpec) {
+			p.FillsQueue, p.Speculation = false, &Speculation{Tokens: 1, Acceptance: anyAcceptance{}}
+		})},
 		{false, stagesAhead(func(p *PoolSpec) { p.BatchQueue = 1 })},
 		{false, stagesAhead(func(p *PoolSpec) { p.MaxNumSeqs = 1 })},
 		{false, stagesAhead(func(p *PoolSpec) { p.RecvInterval = 2 })},

@@ -198,7 +198,7 @@ func (n *naive) undo(in *naiveInstance) {
 		switch {
 		case r.decoding && r.want > 0 && !r.removed:
 			n.decodes--
-		case r.removed:
+		case r.removed && !n.stagesSerial():
 			n.cover["rows that have ended"]--
 		}
 	}

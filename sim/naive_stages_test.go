@@ -22,10 +22,22 @@ type naivePipeline struct {
 	seen      sim.Time      // when the engine last learned what came of a batch
 	rests     bool          // it had no request then
 	drained   bool          // nor before
+	past      []naivePast   // of an engine whose batches are one after the other, all of them
+	knew      int           // the latest of which it knew what came when it composed the latest
+	composed  sim.Time      // when it did that
+}
+
+// naivePast is a batch that has been composed.
+type naivePast struct {
+	left             sim.Time // the queue
+	nothing, drained bool     // it was of nothing, and none was composed when it left
 }
 
 // stagesAhead reports whether the batches of stages are composed ahead.
 func (n *naive) stagesAhead() bool { return len(n.stages) > 1 && n.queues() }
+
+// stagesSerial reports whether the batches of stages are, and one begins when the tokens of the one before are there.
+func (n *naive) stagesSerial() bool { return n.stagesAhead() && !n.fillsQueue() }
 
 // enlist makes r the latest of the batch.
 func (in *naiveInstance) enlist(r *naiveRequest) {
@@ -41,7 +53,11 @@ func (in *naiveInstance) runs() int { return len(in.running) + len(in.away) }
 // that is as long as there are stages; then it waits for the oldest of the queue, unless there is room for more.
 func (n *naive) planStages(in *naiveInstance) {
 	in.woken = false
-	if n.queues() {
+	switch {
+	case n.stagesSerial():
+		n.planSerial(in)
+		return
+	case n.queues():
 		n.planAhead(in)
 		return
 	}
@@ -123,6 +139,99 @@ func (n *naive) planAhead(in *naiveInstance) {
 	}
 }
 
+// planSerial composes the next batch of something where each has every request. The engine's queue has one for each
+// stage, so it composed that when another had left, of what was there then, and knew no more.
+func (n *naive) planSerial(in *naiveInstance) {
+	if in.past == nil {
+		in.past = []naivePast{{}}
+	}
+	for _, r := range in.waiting {
+		if !r.noticed {
+			r.noticed, r.stamped = true, n.now
+		}
+	}
+	in.leftQueue(n.now)
+	for in.load > 0 || len(in.running) > 0 {
+		in.composed = in.composes(len(n.stages))
+		in.everybody = in.composed == n.now
+		for _, r := range in.waiting {
+			r.noticed = r.stamped <= in.composed
+		}
+		n.learnBy(in)
+		n.composeBatch(in, in.composed)
+		for _, r := range in.waiting {
+			r.noticed = true
+		}
+		nothing := in.queue[0].end == 0
+		in.past = append(in.past, naivePast{nothing: nothing})
+		if !nothing {
+			in.end = in.queue[0].end
+			return
+		}
+		n.cover["places of nothing"]++
+		in.queue = nil
+		in.leftQueue(n.now)
+		if in.knew == len(in.past)-2 {
+			break
+		}
+	}
+	in.end, in.knew = sim.Forever, len(in.past)-1
+	n.mayIdle(in)
+	if in.life == "draining" && in.served() {
+		n.down(in)
+	}
+}
+
+// leftQueue notes that the latest batch has left the queue.
+func (in *naiveInstance) leftQueue(now sim.Time) {
+	idle := in.load == 0 && ended(in.running)
+	latest := &in.past[len(in.past)-1]
+	latest.left, latest.drained = now, idle && in.rests
+	in.rests = idle
+}
+
+// composes returns when the engine composes the next batch: at once, if the latest is of something and the queue of so
+// many has room, or when the oldest has left and there are requests.
+func (in *naiveInstance) composes(depth int) sim.Time {
+	latest := len(in.past) - 1
+	room := func() bool {
+		return !in.past[latest].nothing && latest-in.knew < depth && !in.past[in.knew+1].nothing
+	}
+	if in.knew < latest && !room() {
+		in.knew++
+	}
+	for in.knew < latest && in.past[in.knew].drained {
+		in.knew++
+	}
+	return in.past[in.knew].left
+}
+
+// learnBy tells the engine which requests had ended when it composed the batch.
+func (n *naive) learnBy(in *naiveInstance) {
+	n.peak = max(n.peak, n.blocks-in.free)
+	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
+		finished := r.removed && r.tokens[len(r.tokens)-1] <= in.composed
+		if finished {
+			n.release(in, r, r.Computed)
+		} else if r.removed {
+			n.cover["ended a while ago"]++
+		}
+		return finished
+	})
+}
+
+// knowsLimit reports whether an engine that composes one batch after the other knows that r, which has ended, has all
+// tokens that it may have when the batches under way have ended.
+func (n *naive) knowsLimit(in *naiveInstance, r *naiveRequest) bool {
+	known := int32(0)
+	for _, t := range r.tokens {
+		if t <= in.composed {
+			known++
+		}
+	}
+	return known+1 >= r.Limit() || r.Computed+1 >= n.maxLen
+}
+
 // composeBatch composes a batch of the requests that are in none, which the first stage begins with as of began.
 func (n *naive) composeBatch(in *naiveInstance, began sim.Time) {
 	n.releaseChunks(in)
@@ -135,7 +244,9 @@ func (n *naive) composeBatch(in *naiveInstance, began sim.Time) {
 	} else {
 		in.queue = append(in.queue, &naiveBatch{})
 	}
-	n.learn(in)
+	if !n.stagesSerial() {
+		n.learn(in)
+	}
 	in.running, in.away = append(in.running, in.away...), nil
 	slices.SortFunc(in.running, func(a, b *naiveRequest) int { return cmp.Compare(a.number, b.number) })
 }
@@ -199,7 +310,7 @@ func (n *naive) beginBatch(in *naiveInstance, at sim.Time) {
 		in.stageFree[i], before = at, until
 	}
 	b := &naiveBatch{end: at, samples: slices.ContainsFunc(in.running, func(r *naiveRequest) bool {
-		return r.want > 0 && (r.decoding || r.Pending() <= r.want && r.Emitted+1 < r.Limit())
+		return r.want > 0 && (r.decoding || r.Pending() <= r.want && (r.Emitted+1 < r.Limit() || n.stagesSerial()))
 	})}
 	in.queue = append(in.queue, b)
 	if in.underWay() > 1 {

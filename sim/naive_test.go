@@ -69,6 +69,7 @@ type naiveRequest struct {
 	stopped   bool        // it computes no more, although the engine does not know
 	at        *naiveInstance
 	noticed   bool         // it waited when a step began: the batch of the next may have it
+	stamped   sim.Time     // when that was so first
 	move      *naiveMove   // nil: its KV is not transferred
 	fetch     *naiveFetch  // that is under way; nil: none
 	fetchedBy *naiveFetch  // that brought what its next admission finds in host memory

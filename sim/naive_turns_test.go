@@ -82,6 +82,9 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) (left int32, 
 
 // emits reports whether r decodes in the next step, as far as the engine knows.
 func (n *naive) emits(in *naiveInstance, r *naiveRequest) bool {
+	if n.stagesSerial() {
+		return !(r.removed && (r.stopped || n.knowsLimit(in, r)))
+	}
 	return !(n.queues() && r.removed && (r.stopped || n.atLimit(r)))
 }
 

@@ -313,7 +313,7 @@ func (in *Instance) settleBatch(now Time, n int) {
 // reportEnded reports n steps of a segment that is not over.
 func (in *Instance) reportEnded(n int) {
 	in.reportSteps(n)
-	in.tally.add(n, in.emitting(), len(in.batch.finished))
+	in.tally.add(n, in.emitting(), in.batch.rows())
 }
 
 // Observation is the state of a run, or of one pool, at one instant.

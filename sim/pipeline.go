@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // Pipeline stages have some of the layers each, and a batch passes through them one after the other. So that no stage
 // waits, an engine has a batch under way for each stage, its microbatches: vLLM's batch queue is as deep as its
@@ -19,7 +16,7 @@ import (
 // part of its step.
 //
 // Where a batch finds no block, one of its own members makes room for it; vLLM also preempts requests of other batches
-// under way. An engine that schedules asynchronously is below, see ahead.
+// under way. An engine that schedules asynchronously is in pipeline_ahead.go.
 type pipeline struct {
 	lanes []*Instance // the microbatches
 	upTo  []int64     // by stage: the layers up to its end
@@ -28,6 +25,7 @@ type pipeline struct {
 	busy  int         // those of something
 	turn  int         // the microbatch that was under way last
 	ahead
+	serial
 }
 
 // addStages gives the instances of p microbatches, if they have several stages.
@@ -37,11 +35,14 @@ func (p *Pool) addStages(c *Cluster) {
 	}
 	for _, in := range p.all {
 		line := &pipeline{free: make([]Time, len(p.Stages))}
-		line.samples = make([]bool, len(p.Stages))
+		line.samples, line.past = make([]bool, len(p.Stages)), make([]past, len(p.Stages)+2)
 		layers := int64(0)
 		for i, n := range p.Stages {
 			layers += int64(n)
 			line.upTo = append(line.upTo, layers)
+			if i > 0 && p.serial() {
+				continue
+			}
 			lane := &Instance{ID: in.ID, cluster: c, pool: p, replica: in, step: step{end: Forever}, shared: in.shared,
 				lifecycle: lifecycle{place: -1}, line: line, lane: uint8(i)}
 			lane.parts = []*Instance{lane}
@@ -60,6 +61,8 @@ func (l *pipeline) reset() {
 	l.queue, l.busy, l.turn = l.queue[:0], 0, 0
 	l.next = 0
 	clear(l.samples)
+	l.serial = serial{past: l.past}
+	clear(l.past)
 	for _, lane := range l.lanes {
 		lane.resetBatch()
 		lane.step.end = Forever
@@ -81,7 +84,11 @@ func (in *Instance) batches() []*Instance {
 // a place too, until those before it have ended.
 func (in *Instance) planLanes(now Time) {
 	line := in.line
-	if in.pool.BatchQueue > 1 {
+	switch {
+	case in.pool.serial():
+		in.planSerial(now)
+		return
+	case in.pool.BatchQueue > 1:
 		in.planAhead(now)
 		return
 	}
@@ -201,7 +208,7 @@ func (in *Instance) commitLane() {
 	line, s := in.line, &in.step
 	lane := line.queue[0]
 	in.tally.busy += lane.step.end.Sub(s.start)
-	in.tally.phases.count(&lane.step, 1, lane.step.end.Sub(s.start), len(line.lanes))
+	in.tally.phases.count(&lane.step, 1, lane.step.end.Sub(s.start), len(line.upTo))
 	in.tally.steps++
 	lane.commitSteps()
 	lane.step.end, lane.step.n = Forever, 0
@@ -216,125 +223,4 @@ func (in *Instance) underWay() bool {
 		return in.step.end != Forever
 	}
 	return in.replica.step.end != Forever
-}
-
-// A pipeline whose engine schedules asynchronously has one batch more in its queue than stages (vLLM 0.33.0,
-// vllm/config/vllm.py, max_concurrent_batches), and a request that has a token in a batch decodes in the one as many
-// later as there are stages, whether or not those between compute anything
-// (vllm/v1/core/sched/async_scheduler.py, next_decode_eligible_step). So a request keeps its microbatch, and that is
-// composed as the batch queue of one stage has it (batch_queue.go): without knowing what came of its latest batch.
-//
-// The engine composes a batch when the result of the one that is a stage's worth before its microbatch's latest has
-// come, and the first stage begins with it when that latest batch has ended, which it waits for if any token of that is
-// needed (vllm/v1/worker/gpu/pp_utils.py, PPHandler.get_prev_sampled_outputs). Here the batch is composed when its
-// microbatch's latest has ended, of the requests that had come when the engine composed it. If that was of chunks of
-// prompts alone, which nothing waits for, the first stage has begun before: then the step, which is reported as of now,
-// is shorter than the batch took.
-type ahead struct {
-	next    int    // the microbatch that is composed next
-	samples []bool // by microbatch: a token of its latest batch is needed
-	latest  Time   // when the latest batch left the queue
-	before  Time   // when the one before it did
-	idle    bool   // the engine had no request then
-	drained bool   // nor before that, and composed no batch
-}
-
-// planAhead composes batches until the queue is full, and starts them. Those of nothing that are the oldest leave it at
-// once.
-func (in *Instance) planAhead(now Time) {
-	line := in.line
-	if len(line.queue) == 0 {
-		line.before, line.latest = now, now
-	}
-	for nothing := 0; nothing <= len(line.lanes) && in.Queued()+in.Running()+in.Incoming() > 0; {
-		lane := in.composeAhead(now)
-		line.queue = append(line.queue, lane)
-		nothing++
-		if lane != nil {
-			nothing = 0
-		}
-		if len(line.queue) < len(line.lanes) {
-			continue
-		}
-		if line.queue[0] != nil {
-			break
-		}
-		line.pop(now)
-	}
-	idle := in.Queued()+in.Running()+in.Incoming() == 0
-	line.idle, line.drained = idle, idle && line.idle
-	in.awaitOldest(now)
-}
-
-// pop takes the oldest batch out of the queue.
-func (l *pipeline) pop(now Time) {
-	l.queue = append(l.queue[:0], l.queue[1:]...)
-	l.before, l.latest = l.latest, now
-}
-
-// composeAhead composes a batch of the next microbatch, and starts it; or returns nil, if it computes nothing.
-func (in *Instance) composeAhead(now Time) *Instance {
-	line := in.line
-	lane, began := line.lanes[line.next], now
-	line.next = (line.next + 1) % len(line.lanes)
-	if len(line.queue) == len(line.lanes)-1 && line.before < now && !line.drained {
-		in.queue.visible = in.queuedBy(line.before)
-		if !line.samples[lane.lane] {
-			began = line.before
-		}
-	} else { // there was room in the queue, or the latest batch was of nothing: the engine knows all
-		in.queue.seeAll(in.queuedBy(now))
-		if lane.unseen() {
-			lane.releaseEnded()
-		}
-	}
-	composed := lane.composeMicrobatch(now, began)
-	line.samples[lane.lane] = composed != nil && lane.samples()
-	return composed
-}
-
-// samples reports whether a later batch needs a token of the step that has been composed: all but the only one of a
-// request.
-func (in *Instance) samples() bool {
-	if in.work.shape.Decodes > 0 {
-		return true
-	}
-	for _, slot := range in.batch.prefill {
-		if r := &in.requests.at[slot]; r.chunk > 0 && r.chunk == r.Pending() && r.Emitted+1 < r.Limit() {
-			return true
-		}
-	}
-	return false
-}
-
-// shorten makes the price of the step that has been composed, which began before, what is left of it, and each part of
-// it in proportion.
-func (in *Instance) shorten() {
-	s := &in.step
-	whole := s.price.First
-	s.price.First += s.wait
-	var parts Breakdown
-	s.price.FirstParts((*Parts)(parts[:NumParts]))
-	parts.shorten(s.price.First, whole)
-	for i := range s.price.Part {
-		s.price.Part[i].A = parts[i]
-	}
-	s.price.Bound.A = share(s.price.Bound.A, s.price.First, whole)
-}
-
-// shorten makes b, which sums to whole, sum to left, each wait in proportion.
-func (b *Breakdown) shorten(left, whole Duration) {
-	rest := left
-	for i := range b {
-		b[i] = share(b[i], left, whole)
-		rest -= b[i]
-	}
-	b[Overhead] += rest
-}
-
-// share returns d · part / whole, rounded down.
-func share(d, part, whole Duration) Duration {
-	high, low := bits.Mul64(uint64(d), uint64(part))
-	quotient, _ := bits.Div64(high, low, uint64(whole))
-	return Duration(quotient)
 }

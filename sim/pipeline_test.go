@@ -24,7 +24,8 @@ func (sc *scenario) drawStages(n int32) {
 // settleStages has an engine with stages schedule synchronously, where it cannot do otherwise.
 func (sc *scenario) settleStages() {
 	if len(sc.stages) > 1 {
-		sc.ahead = sc.queues() && sc.fillsQueue() && sc.maxNumSeqs == 0
+		serial := sc.speculation == nil && sc.policy.(*schedulers.Continuous).Reserve == schedulers.AsComputed
+		sc.ahead = sc.queues() && sc.maxNumSeqs == 0 && (sc.fillsQueue() || serial)
 	}
 }
 

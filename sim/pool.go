@@ -115,12 +115,12 @@ func (p *PoolSpec) retracting() Retractor {
 
 // validateStages refuses stages that cannot be, or not as they are to be scheduled.
 func (p *PoolSpec) validateStages() error {
-	ahead := p.BatchQueue == 2 && p.FillsQueue && p.MaxNumSeqs == 0
+	ahead := p.BatchQueue == 2 && p.MaxNumSeqs == 0 && (p.FillsQueue || p.Speculation == nil)
 	if len(p.Stages) > 256 || slices.ContainsFunc(p.Stages, func(n int32) bool { return n < 1 }) ||
 		len(p.Stages) > 1 && (p.Ranks > 1 || p.AsyncScheduling && !ahead) {
 		return fmt.Errorf("sim: pool %q: Stages are %d, must be at most 256 of a layer or more, one with Ranks above 1 and, "+
-			"with AsyncScheduling, several only with BatchQueue 2 and FillsQueue, and without MaxNumSeqs", p.Name,
-			p.Stages)
+			"with AsyncScheduling, several only with BatchQueue 2, without MaxNumSeqs and, with Speculation, with FillsQueue",
+			p.Name, p.Stages)
 	}
 	return nil
 }

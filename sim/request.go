@@ -82,6 +82,7 @@ type engineState struct {
 	admission      int64 // number of its latest admission
 	place          int64 // in the batch of SGLang, see runningBatch.place
 	readmitted     Time  // of its latest admission
+	penultimate    Time  // when it had the token before its last, if it has ended; see serial
 	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
 	orderKey       int64 // its place in a queue that has an Order
 	transfer       int32 // its KV transfer; 0: none

@@ -316,7 +316,7 @@ func TestPoolsHaveTheRulesOfTheRelease(t *testing.T) {
 		{append(drafts, "pools.serve.version=0.22"), 0, false},
 		{drafts, 2, true},
 		{[]string{"pools.serve.pipeline_parallel=2"}, 2, true},
-		{[]string{"pools.serve.pipeline_parallel=2", "pools.serve.version=0.22"}, 0, false},
+		{[]string{"pools.serve.pipeline_parallel=2", "pools.serve.version=0.22"}, 2, false},
 		{append(drafts, "pools.serve.pipeline_parallel=2"), 2, true},
 	} {
 		b := build(t, c.set...)

@@ -66,9 +66,9 @@ func schedulesStages(p *configs.Pool) bool {
 }
 
 // schedulesStagesAhead reports whether the asynchronous scheduler of p's engine is modelled where it has a pipeline:
-// that which fills its queue, but for caches that it gets from elsewhere.
+// but for caches that it gets from elsewhere and, where it does not fill its queue, speculation.
 func schedulesStagesAhead(p *configs.Pool, pool *sim.PoolSpec) bool {
-	return pool.BatchQueue == 2 && pool.FillsQueue && p.Role != configs.RoleDecode
+	return pool.BatchQueue == 2 && p.Role != configs.RoleDecode && (pool.FillsQueue || pool.Speculation == nil)
 }
 
 // decide gives a pool the policies that run it; its router comes later, see fleet.

@@ -130,7 +130,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-blocks", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
-NOT_OF_022 = ["pd-priority", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
+NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
 
 class Tally:

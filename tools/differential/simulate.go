@@ -72,13 +72,12 @@ func (c *Case) scheduler() *schedulers.Continuous {
 }
 
 func (c *Case) pool() *sim.PoolSpec {
-	queues := c.Async && (len(c.Stages) < 2 || c.Version != "0.22") // a pipeline has one batch for each stage
 	p := &sim.PoolSpec{
 		Name: "vllm", Size: 1, KVBlocks: c.NumGPUBlocks - 1, BlockSize: c.BlockSize, MaxModelLen: c.MaxModelLen,
-		PrefixCaching: c.PrefixCaching, AsyncScheduling: queues, Stages: c.Stages, Router: &routers.RoundRobin{},
+		PrefixCaching: c.PrefixCaching, AsyncScheduling: c.Async, Stages: c.Stages, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS) * sim.Nanosecond, sim.Duration(c.TokenNS) * sim.Nanosecond},
 	}
-	if queues {
+	if c.Async {
 		p.BatchQueue = 2
 	}
 	if c.WindowGroups > 0 {
