@@ -167,3 +167,26 @@ func TestOverlappingUses(t *testing.T) {
 		assert.Zero(t, hardware.Smax(0, 0, p), p)
 	}
 }
+
+// TestExpertsThatAreAlikeNeedNoPlacement: where each is as likely as any other, their placement changes nothing, and
+// where they are not, GPUs whose experts are placed by their load have less more than the mean.
+func TestExpertsThatAreAlikeNeedNoPlacement(t *testing.T) {
+	busiest := func(r hardware.Routing, tokens int) float64 {
+		d := spread(t, "deepseek-r1", 8, r)
+		read, _ := hardware.NewRoofline(d, 0).BusiestExperts(tokens)
+		return read
+	}
+	for _, tokens := range []int{1, 4, 16, 64} {
+		assert.InEpsilon(t, busiest(hardware.Routing{}, tokens), busiest(hardware.Routing{Balanced: true}, tokens), 1e-9)
+		uneven, placed := hardware.Routing{Skew: 1}, hardware.Routing{Skew: 1, Balanced: true}
+		assert.Less(t, busiest(placed, tokens), busiest(uneven, tokens), "%d tokens", tokens)
+	}
+}
+
+// TestNoDrafterHasNoWeights, to the byte.
+func TestNoDrafterHasNoWeights(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h200-sxm", 1)
+	assert.Zero(t, d.DrafterBytes())
+	d.Speculation = &hardware.Speculation{}
+	assert.Zero(t, d.DrafterBytes())
+}

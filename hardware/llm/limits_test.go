@@ -134,6 +134,7 @@ func TestExpertsMayLackGroups(t *testing.T) {
 func TestExpertsOfALayerAreThoseOfAll(t *testing.T) {
 	for _, change := range []func(*FFN){
 		func(f *FFN) { f.Experts = 8 }, func(f *FFN) { f.TopK = 2 }, func(f *FFN) { f.Latent = 16 },
+		func(f *FFN) { *f = FFN{Experts: 1, ExpertWidth: 8, TopK: 1} },
 	} {
 		m := mixture()
 		m.Layers = append(m.Layers, m.Layers[0])
