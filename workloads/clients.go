@@ -52,7 +52,7 @@ func (c *Clients) check() error {
 		return check.Refuse("arrivals.rate", 0, "a rate, which clients share")
 	}
 	if c.CVSpread > 0 && c.Arrivals.CV == 0 {
-		return check.Refuse("clients.cv_spread", c.CVSpread, "0, for arrivals that have no cv; or gamma or weibull arrivals")
+		return check.Refuse("clients.cv_spread", c.CVSpread, "0, for arrivals that have no cv; or arrivals with a cv")
 	}
 	return nil
 }

@@ -315,6 +315,7 @@ func (t *Trace) Began() (s int64, dated bool) {
 func (t *Trace) Columns() Columns {
 	column := &t.rows.layout.format.column
 	return Columns{Limits: column[limitRole] != "" || column[cancelRole] != "", Contents: t.Contents(),
+		Block:    t.BlockTokens(),
 		Sessions: column[sessionRole] != "", Adapters: column[adapterRole] != ""}
 }
 

@@ -27,6 +27,7 @@ type Writer struct {
 type Columns struct {
 	Limits   bool          // limits on the output, or clients that cancel; only decodesim has columns for them
 	Contents *sim.Contents // what prompts share; nil: nothing
+	Block    int32         // tokens of a block, where what they share is whole blocks; 0: beginnings of any length
 	Sessions bool          // some are turns of sessions or tasks; only decodesim and mooncake have a column for their ids
 	Adapters bool          // some have LoRA adapters; only decodesim has a column for their numbers
 	Classes  bool          // they are of several classes or priorities; no format has a column for them
@@ -109,6 +110,10 @@ func Lost(format string, c Columns) (notes []string) {
 	}
 	if c.Contents != nil && format != "mooncake" {
 		notes = append(notes, fmt.Sprintf("what prompts share is left out: only mooncake has block ids, not %s", format))
+	}
+	if c.Contents != nil && format == "mooncake" && (c.Block == 0 || c.Block%mooncakeBlock != 0) {
+		notes = append(notes, fmt.Sprintf("what prompts share is kept in whole blocks of %d tokens, as mooncake has them",
+			mooncakeBlock))
 	}
 	if c.Limits && format != "decodesim" {
 		notes = append(notes, fmt.Sprintf("limits on outputs and cancellations are left out: only decodesim has columns for "+
