@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,4 +77,60 @@ func TestEvictionsMakeRoomForAPromptWithWindows(t *testing.T) {
 	require.Less(t, j.cached[4], int32(8), "less than a window")
 	require.Less(t, j.admit[4], min(j.end[1], j.end[2]))
 	require.Greater(t, j.admit[4], 16*second)
+}
+
+// TestFullCachesWithWindowsEqualTheNaiveTwin: many small loads on caches that hold a sequence or two. Steps of a run
+// free blocks of windows, which may admit the head of the queue, and evict what it would have found.
+func TestFullCachesWithWindowsEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1400) {
+		sc := fullWithWindows(rand.New(rand.NewPCG(seed, 7)))
+		play(t, sc, fmt.Sprint("seed ", seed))
+	}
+}
+
+// fullWithWindows draws a load.
+func fullWithWindows(r *rand.Rand) scenario {
+	size, maxLen := []int32{1, 2, 4, 16}[r.IntN(4)], int32(20+r.IntN(100))
+	v := sim.Passing{Window: int32(1 + r.IntN(40)), TokensMax: int32(2 + r.IntN(40))}
+	v.Blocks, v.Lags = int32(1+r.IntN(3)), r.IntN(2) == 0
+	budget := v.TokensMax
+	if v.Lags {
+		v.TokensMax *= 2
+	}
+	blocks := func(tokens int32) int32 { return (tokens + size - 1) / size }
+	one := int64(blocks(maxLen) + v.Blocks*min(blocks(maxLen), blocks(v.Window-1+v.TokensMax)+1))
+	sc := scenario{size: 1, blocks: one + int64(r.IntN(int(one))), blockSize: size, maxLen: maxLen,
+		model: ticks(sim.Second), ahead: r.IntN(2) == 0, passing: v}
+	if r.IntN(2) == 0 {
+		sc.tree = new(sim.Contents)
+		for range 1 + r.IntN(4) {
+			sc.tree.Add(int32(r.IntN(sc.tree.Len())), 1+r.Int32N(20))
+		}
+	}
+	p := &schedulers.Continuous{MaxNumSeqs: int(min(budget, 1+r.Int32N(8))), MaxNumBatchedTokens: budget,
+		SchedulerReserveFullISL: r.IntN(2) == 0, StopsAtSelf: r.IntN(2) == 0}
+	if r.IntN(2) == 0 {
+		p.LongPrefillTokenThreshold = 1 + r.Int32N(10)
+	}
+	if r.IntN(3) == 0 {
+		p.WatermarkBlocks = int64(r.IntN(5))
+	}
+	sc.policy = p
+	at := sim.Time(0)
+	for i := range int32(2 + r.IntN(12)) {
+		output := 1 + r.Int32N(maxLen-1)
+		q := sim.Request{ID: i, Prompt: 1 + r.Int32N(maxLen-output), Output: output, Arrival: at, Traced: true}
+		if r.IntN(3) > 0 {
+			at = at.Add(sim.Duration(r.IntN(20)) * sim.Second / 2)
+		}
+		if sc.tree != nil {
+			q.Content = int32(r.IntN(sc.tree.Len()))
+		}
+		if r.IntN(4) == 0 {
+			q.MaxOutput = q.Output + r.Int32N(4)
+		}
+		sc.requests = append(sc.requests, q)
+	}
+	return sc
 }

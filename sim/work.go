@@ -209,7 +209,8 @@ func (w *Work) BlocksToFit(n int32) int64 {
 }
 
 // EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the
-// cache has of that request: with less than a window before them, its next tokens take fewer blocks of windows.
+// cache has of that request: they evict more than they keep, and with less than a window before them, its next tokens
+// take fewer blocks of windows.
 func (w *Work) EvictionsMakeRoom() bool { return w.match.Free > 0 && w.in.cache.Passes() }
 
 // BlocksToExtend returns the blocks that the next n tokens of r, which prefills, take.

@@ -33,7 +33,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 			blocks = max(blocks, w.BlocksToFit(need))
 		}
 		if blocks > w.FreeBlocks() || !ahead && p.withholds(in, w, r, blocks, cached) {
-			if !p.SchedulerReserveFullISL && w.EvictionsMakeRoom() {
+			if blocks == w.BlocksToAdmit(a.takes) && w.EvictionsMakeRoom() {
 				return budget, 1
 			}
 			steps = w.StepsToFree(blocks + p.leaves(in))
