@@ -113,11 +113,15 @@ func (d *Deployment) grouped() bool {
 	return d.Phase == PromptsOnly || d.Phase == DecodesOnly && p.Expert && p.Ranks() > 1
 }
 
-// groupedProducts is what grouped products achieve of the peak of their format, and how many bytes they move of each
-// element of a copy.
-type groupedProducts struct{ share, copyBytes float64 }
+// groupedProducts is what grouped products achieve of the peak of their format, how many bytes they move of each
+// element of a copy, and whether those are of every copy of a token or of those alone whose experts the GPU has.
+type groupedProducts struct {
+	share, copyBytes float64
+	all              bool
+}
 
-// grouping returns those of the model's experts.
+// grouping returns those of the model's experts, by the kernel that engines run. Where rows come sorted by expert, as
+// an all-to-all brings them, and on decode workers:
 //
 //	fp8   0.62 and 17: 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first release: 8 groups of 4,096
 //	      rows, DeepSeek-V3's shapes); bytes of DeepGEMM in TensorRT-LLM 1.3.0rc20 on B300 and GB200, with 0.54 to 0.79
@@ -125,12 +129,36 @@ type groupedProducts struct{ share, copyBytes float64 }
 //	fp4   0.77 and 36: CUTLASS in TensorRT-LLM 1.3.0rc20 on B300 and GB200 (0.69 and 37, 0.85 and 36), of 128 and more
 //	      rows to an expert
 //
-// Bytes and fp4 are of NVIDIA aiconfigurator, commit 095f58a5, systems/*/moe. Other formats take what fp8 does.
+// Prompts that come otherwise are on every GPU, which picks the rows of its experts:
+//
+//	fp8   0.21 and 12 of all copies on Blackwell: trtllm-gen, which vLLM 0.24 and SGLang 0.5.14 take there, on B200, B300
+//	      GB200 and GB300 (0.18 to 0.22 and 9 to 12; 510 shapes of 128 and more rows to an expert within 8 %)
+//	      0.43 and 37 on Hopper, of whole experts: CUTLASS in TensorRT-LLM 1.3.0rc20 on H100 and H200 (0.40 and 33, 0.46
+//	      and 42; 298 shapes within 7 %)
+//	      0.36 and 12 of all copies there, of slices: Triton in SGLang 0.5.14 on H200 (0.38 and 12; within 7 %)
+//	fp4   0.34 and 9 of slices and within one rank: trtllm-gen on B200, B300 and GB200 (0.30 to 0.38 and 6 to 9; within
+//	      16 %); whole experts of several ranks are CUTLASS's as above
+//
+// Shares and bytes are fitted to NVIDIA aiconfigurator, commit 095f58a5, systems/*/moe, experts sliced or whole over 1
+// to 8 GPUs. Other formats and GPUs take what fp8 does where rows come sorted.
 func (d *Deployment) grouping() groupedProducts {
-	if _, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts)); unit == "fp4" {
-		return groupedProducts{0.77, 36}
+	_, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts))
+	p := &d.Parallel
+	sorted := d.Phase != PromptsOnly || d.beyondHost(p.expertGPUs()) || p.AllToAll != AutoAllToAll && p.AllToAll != AllGather
+	switch whole := p.Expert && p.Ranks() > 1; {
+	case unit == "fp4" && (sorted || whole):
+		return groupedProducts{0.77, 36, false}
+	case unit == "fp4":
+		return groupedProducts{0.34, 9, false}
+	case sorted || unit != "fp8":
+	case d.GPU.Architecture == "blackwell":
+		return groupedProducts{0.21, 12, true}
+	case d.GPU.Architecture == "hopper" && p.Expert:
+		return groupedProducts{0.43, 37, false}
+	case d.GPU.Architecture == "hopper":
+		return groupedProducts{0.36, 12, true}
 	}
-	return groupedProducts{0.62, 17}
+	return groupedProducts{0.62, 17, false}
 }
 
 // copies returns the time in which a GPU moves the activations of a token's copies, one for each of its k experts:
@@ -149,7 +177,11 @@ func (d *Deployment) copies() float64 {
 	}
 	each := d.Efficiency.MoECopyBytes
 	if d.grouped() {
-		each = d.grouping().copyBytes
+		g := d.grouping()
+		each = g.copyBytes
+		if g.all {
+			share = 1
+		}
 	}
 	bytes := float64(d.Model.MoELayers()*d.Model.TopK()*d.Model.ExpertHidden()) * share * each
 	return bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()

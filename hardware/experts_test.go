@@ -81,7 +81,13 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 		return func(d *hardware.Deployment) { d.Parallel.Data, d.Parallel.Expert, d.Phase = n, true, phase }
 	}
 	prompts := func(d *hardware.Deployment) { d.Phase, d.Parallel.Tensor = hardware.PromptsOnly, 8 }
-	both, decodes := hardware.BothPhases, hardware.DecodesOnly
+	sent := func(ranks func(d *hardware.Deployment)) func(d *hardware.Deployment) {
+		return func(d *hardware.Deployment) {
+			ranks(d)
+			d.Parallel.AllToAll = hardware.Normal
+		}
+	}
+	both, decodes, alone := hardware.BothPhases, hardware.DecodesOnly, hardware.PromptsOnly
 	for _, c := range []struct {
 		gpu, weights string
 		change       func(d *hardware.Deployment)
@@ -90,8 +96,12 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 		{"h100-sxm", "fp8", ranks(64, both), 0.62}, {"h100-sxm", "bf16", ranks(64, both), 0.62},
 		{"h100-sxm", "fp8", ranks(8, decodes), 0.62}, {"h100-sxm", "bf16", ranks(8, decodes), 0.1},
 		{"h100-sxm", "fp8", ranks(8, both), 0.1},
-		{"h100-sxm", "fp8", prompts, 0.62}, {"h100-sxm", "bf16", prompts, 0.1},
-		{"b200-sxm", "nvfp4", prompts, 0.77}, {"b200-sxm", "mxfp4", prompts, 0.1},
+		{"h100-sxm", "fp8", prompts, 0.36}, {"h100-sxm", "bf16", prompts, 0.1},
+		{"h100-sxm", "fp8", ranks(8, alone), 0.43}, {"b200-sxm", "fp8", ranks(8, alone), 0.21},
+		{"b200-sxm", "fp8", sent(ranks(8, alone)), 0.62}, {"b200-sxm", "fp8", ranks(16, alone), 0.62},
+		{"b200-sxm", "fp8", prompts, 0.21}, {"mi300x", "fp8", prompts, 0.62},
+		{"b200-sxm", "nvfp4", prompts, 0.34}, {"b200-sxm", "nvfp4", ranks(8, alone), 0.77},
+		{"b200-sxm", "mxfp4", prompts, 0.1},
 		{"h100-sxm", "fp8", func(d *hardware.Deployment) { d.Parallel.Tensor = 8 }, 0.1},
 		{"h100-sxm", "fp8", func(d *hardware.Deployment) { d.Parallel.Tensor, d.Parallel.Expert = 8, true }, 0.1},
 	} {

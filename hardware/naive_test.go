@@ -221,7 +221,7 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 		touched, read, rows := hardware.Touched(d, m.tokens)
 		computeS *= unfilled(d, m.tokens, touched) * rows / e.MoECompute
 		if sorted(d) {
-			share, _ := tabled(d)
+			share, _, _ := tabled(d)
 			computeS = p.computeS * rows * e.Compute / share
 		}
 		p.memoryS *= read / touched
@@ -243,12 +243,31 @@ func sorted(d *hardware.Deployment) bool {
 	return d.Efficiency.Link < 1 && (far || near)
 }
 
-// tabled is the share of the peak and the bytes of an element that tables have.
-func tabled(d *hardware.Deployment) (share, bytes float64) {
-	if _, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts)); unit == "fp4" {
-		return 0.77, 36
+// tabled is the share of the peak and the bytes of an element that tables have, and whether every GPU moves all copies.
+func tabled(d *hardware.Deployment) (share, bytes float64, all bool) {
+	_, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts))
+	gpus := d.Parallel.Tensor * d.Parallel.Ranks()
+	_, hosts := inHost(d, gpus)
+	sends := map[hardware.AllToAll]bool{hardware.LowLatency: true, hardware.Normal: true, hardware.OneSided: true}
+	arrive := d.Phase != hardware.PromptsOnly || gpus > 8 || hosts > 1 || sends[d.Parallel.AllToAll]
+	whole := d.Parallel.Expert
+	blackwell, hopper := d.GPU.Architecture == "blackwell", d.GPU.Architecture == "hopper"
+	if unit == "fp4" && !arrive && !(whole && d.Parallel.Data > 1) {
+		return 0.34, 9, false
 	}
-	return 0.62, 17
+	if unit == "fp4" {
+		return 0.77, 36, false
+	}
+	if unit == "fp8" && !arrive && blackwell {
+		return 0.21, 12, true
+	}
+	if unit == "fp8" && !arrive && hopper && whole {
+		return 0.43, 37, false
+	}
+	if unit == "fp8" && !arrive && hopper {
+		return 0.36, 12, true
+	}
+	return 0.62, 17, false
 }
 
 // carried is how many bytes a GPU moves of the copies of a token's activations that its experts compute.
@@ -260,7 +279,11 @@ func carried(d *hardware.Deployment) float64 {
 	}
 	bytes, each := 0.0, d.Efficiency.MoECopyBytes
 	if sorted(d) {
-		_, each = tabled(d)
+		_, tableBytes, all := tabled(d)
+		each = tableBytes
+		if all {
+			copies = float64(d.Model.TopK())
+		}
 	}
 	for _, r := range d.Model.Layers {
 		if r.FFN.Experts > 0 {
