@@ -83,7 +83,8 @@ func known(name string, names []string) bool {
 // exchange returns the ways of one dispatch and one combine, in steps of decodes alone and in those with prompts: the
 // buffers of the low-latency kernels are too small for prompts, and between domains the normal ones fit into no CUDA
 // graph, for the host waits for what they count (SGLang 0.5, deepep_mode auto; DeepEP, README). In a domain of several
-// hosts the one-sided kernels are one more way.
+// hosts the one-sided kernels are one more way. Where tables say what experts achieve they say what the exchange takes,
+// also within a host: what is fitted there is what experts and exchange leave together, of servers that run both phases.
 //
 // What a GPU sends of r rows, of b bytes each, over the links of its domain and over the network:
 //
@@ -97,7 +98,7 @@ func known(name string, names []string) bool {
 // both links of its own; the slower link decides.
 func (d *Deployment) exchange() (decode, mixed []exchange) {
 	e, g := &d.Efficiency, d.Parallel.expertGPUs()
-	if !d.tabled(g) && d.Parallel.AllToAll == AutoAllToAll {
+	if !d.tabled(g) && d.Parallel.AllToAll == AutoAllToAll && !d.grouped() {
 		peak := float64(psPerS * d.expertRowBytes() * d.exchanged() / d.link(g))
 		half := linearPS{fixed: e.latencyPS(float64(g)), token: peak / e.Link, peakToken: peak, name: fitted}
 		x := exchange{dispatch: half, combine: half}

@@ -94,8 +94,8 @@ func (d *Deployment) expertShare() float64 {
 //   - Whole experts lie on more GPUs than a host has: engines sort what an all-to-all brings by expert, for grouped
 //     products.
 //   - Prompts are all that is run, so that batches are large and nothing waits for them. What the fit takes for slow
-//     experts is also what decodes cost the prompts beside them: with it prefill workers are half to a third as fast
-//     as measured ones.
+//     experts is also what decodes cost the prompts beside them: with it prefill workers are up to a third as fast as
+//     measured ones.
 //   - Decodes are all that is run, and data-parallel ranks share whole experts, to which an all-to-all sorts rows too.
 //
 // The latter two hold for activations in fp8 or fp4. Servers whose ranks run both keep the fit: of the published ones,
@@ -120,8 +120,8 @@ type groupedProducts struct {
 	all              bool
 }
 
-// grouping returns those of the model's experts, by the kernel that engines run. Where rows come sorted by expert, as
-// an all-to-all brings them, and on decode workers:
+// grouping returns those of the model's experts, by the kernel that engines run. Where an all-to-all brings rows, sorted
+// by expert:
 //
 //	fp8   0.62 and 17: 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first release: 8 groups of 4,096
 //	      rows, DeepSeek-V3's shapes); bytes of DeepGEMM in TensorRT-LLM 1.3.0rc20 on B300 and GB200, with 0.54 to 0.79
@@ -129,10 +129,10 @@ type groupedProducts struct {
 //	fp4   0.77 and 36: CUTLASS in TensorRT-LLM 1.3.0rc20 on B300 and GB200 (0.69 and 37, 0.85 and 36), of 128 and more
 //	      rows to an expert
 //
-// Prompts that come otherwise are on every GPU, which picks the rows of its experts:
+// Where an all-gather does, every GPU has all rows and picks those of its experts:
 //
-//	fp8   0.21 and 12 of all copies on Blackwell: trtllm-gen, which vLLM 0.24 and SGLang 0.5.14 take there, on B200, B300
-//	      GB200 and GB300 (0.18 to 0.22 and 9 to 12; 510 shapes of 128 and more rows to an expert within 8 %)
+//	fp8   0.21 and 12 of all copies on Blackwell: trtllm-gen, which vLLM 0.24 and SGLang 0.5.14 take there, on B200, B300,
+//	      GB200 and GB300 (0.18 to 0.22 and 9 to 12; 488 shapes of 128 and more rows to an expert within 9 %)
 //	      0.43 and 37 on Hopper, of whole experts: CUTLASS in TensorRT-LLM 1.3.0rc20 on H100 and H200 (0.40 and 33, 0.46
 //	      and 42; 298 shapes within 7 %)
 //	      0.36 and 12 of all copies there, of slices: Triton in SGLang 0.5.14 on H200 (0.38 and 12; within 7 %)
@@ -144,7 +144,7 @@ type groupedProducts struct {
 func (d *Deployment) grouping() groupedProducts {
 	_, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts))
 	p := &d.Parallel
-	sorted := d.Phase != PromptsOnly || d.beyondHost(p.expertGPUs()) || p.AllToAll != AutoAllToAll && p.AllToAll != AllGather
+	sorted := d.beyondHost(p.expertGPUs()) || p.AllToAll != AutoAllToAll && p.AllToAll != AllGather
 	switch whole := p.Expert && p.Ranks() > 1; {
 	case unit == "fp4" && (sorted || whole):
 		return groupedProducts{0.77, 36, false}

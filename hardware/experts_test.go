@@ -94,7 +94,8 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 		share        float64
 	}{
 		{"h100-sxm", "fp8", ranks(64, both), 0.62}, {"h100-sxm", "bf16", ranks(64, both), 0.62},
-		{"h100-sxm", "fp8", ranks(8, decodes), 0.62}, {"h100-sxm", "bf16", ranks(8, decodes), 0.1},
+		{"h100-sxm", "fp8", ranks(8, decodes), 0.43}, {"h100-sxm", "bf16", ranks(8, decodes), 0.1},
+		{"b200-sxm", "fp8", ranks(8, decodes), 0.21}, {"b200-sxm", "fp8", sent(ranks(8, decodes)), 0.62},
 		{"h100-sxm", "fp8", ranks(8, both), 0.1},
 		{"h100-sxm", "fp8", prompts, 0.36}, {"h100-sxm", "bf16", prompts, 0.1},
 		{"h100-sxm", "fp8", ranks(8, alone), 0.43}, {"b200-sxm", "fp8", ranks(8, alone), 0.21},

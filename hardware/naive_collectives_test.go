@@ -137,7 +137,7 @@ func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) (seconds float64
 	p, k := &d.Parallel, float64(d.Model.TopK())
 	g := p.Tensor * p.Ranks()
 	each, hosts := inHost(d, g)
-	if !looked(d, g) && p.AllToAll == "" {
+	if !looked(d, g) && p.AllToAll == "" && !sorted(d) {
 		part := float64(g-1) / float64(g)
 		if p.Expert {
 			part = min(part, k/float64(g))

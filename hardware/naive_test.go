@@ -249,7 +249,7 @@ func tabled(d *hardware.Deployment) (share, bytes float64, all bool) {
 	gpus := d.Parallel.Tensor * d.Parallel.Ranks()
 	_, hosts := inHost(d, gpus)
 	sends := map[hardware.AllToAll]bool{hardware.LowLatency: true, hardware.Normal: true, hardware.OneSided: true}
-	arrive := d.Phase != hardware.PromptsOnly || gpus > 8 || hosts > 1 || sends[d.Parallel.AllToAll]
+	arrive := gpus > 8 || hosts > 1 || sends[d.Parallel.AllToAll]
 	whole := d.Parallel.Expert
 	blackwell, hopper := d.GPU.Architecture == "blackwell", d.GPU.Architecture == "hopper"
 	if unit == "fp4" && !arrive && !(whole && d.Parallel.Data > 1) {
