@@ -229,6 +229,9 @@ func (r *row) layout(d *replica) string {
 	if d.Engine == "sglang" && d.DataParallel > wideRanks {
 		d.Arguments = append(d.Arguments, "mem_fraction_static: 0.85")
 	}
+	if d.Engine == "sglang" && d.ExpertParallel && d.DataParallel > 1 && r.Text("kind") == "prefill" {
+		d.Arguments = append(d.Arguments, "all_to_all: normal") // DeepEP's kernels for prompts, as its makers ran it
+	}
 	if d.KVCache == "fp8" && strings.Contains(r.Text("notes"), "FP8 MLA") {
 		d.Arguments = append(d.Arguments, "attention: flash-fp8")
 	}
