@@ -83,8 +83,8 @@ func known(name string, names []string) bool {
 // exchange returns the ways of one dispatch and one combine, in steps of decodes alone and in those with prompts: the
 // buffers of the low-latency kernels are too small for prompts, and between domains the normal ones fit into no CUDA
 // graph, for the host waits for what they count (SGLang 0.5, deepep_mode auto; DeepEP, README). In a domain of several
-// hosts the one-sided kernels are one more way. Where tables say what experts achieve they say what the exchange takes,
-// also within a host: what is fitted there is what experts and exchange leave together, of servers that run both phases.
+// hosts the one-sided kernels are one more way. Where tables say what experts achieve they say what the exchange
+// takes, also within a host: what is fitted there is of servers that run both phases.
 //
 // What a GPU sends of r rows, of b bytes each, over the links of its domain and over the network:
 //

@@ -114,14 +114,14 @@ func (d *Deployment) grouped() bool {
 }
 
 // groupedProducts is what grouped products achieve of the peak of their format, how many bytes they move of each
-// element of a copy, and whether those are of every copy of a token or of those alone whose experts the GPU has.
+// element of a copy, and whether a GPU moves every copy of a token or the copies for its own experts.
 type groupedProducts struct {
 	share, copyBytes float64
 	all              bool
 }
 
-// grouping returns those of the model's experts, by the kernel that engines run. Where an all-to-all brings rows, sorted
-// by expert:
+// grouping returns those of the model's experts, by the kernel that engines run. Where an all-to-all brings rows,
+// sorted by expert:
 //
 //	fp8   0.62 and 17: 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first release: 8 groups of 4,096
 //	      rows, DeepSeek-V3's shapes); bytes of DeepGEMM in TensorRT-LLM 1.3.0rc20 on B300 and GB200, with 0.54 to 0.79
@@ -131,8 +131,8 @@ type groupedProducts struct {
 //
 // Where an all-gather does, every GPU has all rows and picks those of its experts:
 //
-//	fp8   0.21 and 12 of all copies on Blackwell: trtllm-gen, which vLLM 0.24 and SGLang 0.5.14 take there, on B200, B300,
-//	      GB200 and GB300 (0.18 to 0.22 and 9 to 12; 488 shapes of 128 and more rows to an expert within 9 %)
+//	fp8   0.21 and 12 of all copies on Blackwell: trtllm-gen, which vLLM 0.24 and SGLang 0.5.14 take there, on B200,
+//	      B300, GB200 and GB300 (0.18 to 0.22 and 9 to 12; 488 shapes of 128 and more rows to an expert within 9 %)
 //	      0.43 and 37 on Hopper, of whole experts: CUTLASS in TensorRT-LLM 1.3.0rc20 on H100 and H200 (0.40 and 33, 0.46
 //	      and 42; 298 shapes within 7 %)
 //	      0.36 and 12 of all copies there, of slices: Triton in SGLang 0.5.14 on H200 (0.38 and 12; within 7 %)

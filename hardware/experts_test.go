@@ -87,7 +87,7 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 			d.Parallel.AllToAll = hardware.Normal
 		}
 	}
-	both, decodes, alone := hardware.BothPhases, hardware.DecodesOnly, hardware.PromptsOnly
+	both, decodes, reads := hardware.BothPhases, hardware.DecodesOnly, hardware.PromptsOnly
 	for _, c := range []struct {
 		gpu, weights string
 		change       func(d *hardware.Deployment)
@@ -98,10 +98,10 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 		{"b200-sxm", "fp8", ranks(8, decodes), 0.21}, {"b200-sxm", "fp8", sent(ranks(8, decodes)), 0.62},
 		{"h100-sxm", "fp8", ranks(8, both), 0.1},
 		{"h100-sxm", "fp8", prompts, 0.36}, {"h100-sxm", "bf16", prompts, 0.1},
-		{"h100-sxm", "fp8", ranks(8, alone), 0.43}, {"b200-sxm", "fp8", ranks(8, alone), 0.21},
-		{"b200-sxm", "fp8", sent(ranks(8, alone)), 0.62}, {"b200-sxm", "fp8", ranks(16, alone), 0.62},
+		{"h100-sxm", "fp8", ranks(8, reads), 0.43}, {"b200-sxm", "fp8", ranks(8, reads), 0.21},
+		{"b200-sxm", "fp8", sent(ranks(8, reads)), 0.62}, {"b200-sxm", "fp8", ranks(16, reads), 0.62},
 		{"b200-sxm", "fp8", prompts, 0.21}, {"mi300x", "fp8", prompts, 0.62},
-		{"b200-sxm", "nvfp4", prompts, 0.34}, {"b200-sxm", "nvfp4", ranks(8, alone), 0.77},
+		{"b200-sxm", "nvfp4", prompts, 0.34}, {"b200-sxm", "nvfp4", ranks(8, reads), 0.77},
 		{"b200-sxm", "mxfp4", prompts, 0.1},
 		{"h100-sxm", "fp8", func(d *hardware.Deployment) { d.Parallel.Tensor = 8 }, 0.1},
 		{"h100-sxm", "fp8", func(d *hardware.Deployment) { d.Parallel.Tensor, d.Parallel.Expert = 8, true }, 0.1},
