@@ -220,6 +220,7 @@ func TestStepsOfOnePhaseAloneAreThoseOfItsPool(t *testing.T) {
 	price := func(separate bool) float64 {
 		run := measured.Run{ID: "a", Scenario: "model: deepseek-r1\nweights: fp8\npools:\n  - gpu: gb200\n" +
 			"    engine: sglang\n    tensor_parallel: 1\n    data_parallel: 4\n    expert_parallel: true\n" +
+			"    all_to_all: normal\n" +
 			"workload: {closed_loop: {concurrency: 1}, requests: 1, prompt_tokens: {distribution: fixed, mean: 1}, " +
 			"output_tokens: {distribution: fixed, mean: 1}}\n",
 			Priced: &measured.Priced{Step: &measured.Step{Prefills: 16, ChunkTokens: 2000, Separate: separate}}}
