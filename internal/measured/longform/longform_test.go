@@ -326,22 +326,6 @@ func TestALayoutMayStandAmongTheNotes(t *testing.T) {
 	assert.Contains(t, run.Scenario, "replicas: 8\n")
 }
 
-// Prompts of SGLang whose ranks share whole experts reach them by DeepEP's normal kernels; what else there is does not.
-func TestPromptsOfSGLangReachExpertsByDeepEP(t *testing.T) {
-	const given = "all_to_all: normal\n"
-	edits := []string{"kind", "prefill", "model", "deepseek-r1", "engine", "sglang", "metric", "input_tokens_per_s",
-		"unit", "tok/s", "per", "gpu", "arrivals", "", "offered_rps", "", "concurrency_or_batch", "", "isl", "2000",
-		"osl", "1", "tp", "1", "dp", "4", "ep", "4", "gpus", "4", "gpu", "gb200"}
-	run := oneRun(t, edits...)
-	require.Empty(t, run.Skip)
-	assert.Contains(t, run.Scenario, given)
-	for _, other := range [][]string{{"engine", "vllm"}, {"ep", "1"}, {"tp", "4", "dp", "1"}} {
-		run = oneRun(t, append(edits, other...)...)
-		require.Empty(t, run.Skip, other)
-		assert.NotContains(t, run.Scenario, given, other)
-	}
-}
-
 func TestNotesSayWhatOverlaps(t *testing.T) {
 	for notes, want := range map[string]string{
 		"TBO": "batch_overlap: two-batch", "72 ranks; two-batch overlap; redundant experts": "batch_overlap: two-batch",
