@@ -67,20 +67,29 @@ func TestChunksOfAPromptFollowEachOtherThroughThePipeline(t *testing.T) {
 // TestAPlaceInAPipelineComesBackWithTheNextBatchComposed: of three requests two may run. The first ends in the third
 // batch, at 2 s. An engine that composes a batch as the one before leaves begins with the last request then; one that
 // composes ahead has composed the fifth batch without it, and the sixth decodes with the second one, of which a token
-// is under way until 2.5 s.
+// is under way until 2.5 s. Where all decode in each batch, the second one's prompt waits for the first one's token at
+// 1 s and is complete at 3 s, when the fourth batch begins, with the last request.
 func TestAPlaceInAPipelineComesBackWithTheNextBatchComposed(t *testing.T) {
 	t.Parallel()
-	for ahead, first := range map[bool]sim.Duration{false: 3 * sim.Second, true: 3500 * sim.Millisecond} {
+	for _, c := range []struct {
+		ahead       bool
+		blocks      int64
+		first, last sim.Duration // the last request's first token, and the second one's last
+	}{
+		{false, 10_000, 3 * sim.Second, 9500 * sim.Millisecond},
+		{true, 10_000, 3500 * sim.Millisecond, 9500 * sim.Millisecond},
+		{true, 10_001, 4 * sim.Second, 11 * sim.Second},
+	} {
 		j := newJournal()
 		sc := staged([]int32{1, 1}, 100, sim.Request{Prompt: 100, Output: 2}, sim.Request{Prompt: 100, Output: 9},
 			sim.Request{Prompt: 10, Output: 1})
-		sc.ahead = ahead
+		sc.ahead, sc.blocks = c.ahead, c.blocks
 		sc.policy = &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 100}
-		c := sc.config(j)
-		require.Equal(t, ahead, c.Pools[0].BatchQueue == 2)
-		run(t, c)
-		require.Equal(t, []sim.Time{sim.Time(0).Add(first)}, j.tokens[2], "ahead: %v", ahead)
-		require.Equal(t, sim.Time(9500*sim.Millisecond), j.tokens[1][8])
+		config := sc.config(j)
+		require.Equal(t, c.ahead, config.Pools[0].BatchQueue == 2)
+		run(t, config)
+		require.Equal(t, []sim.Time{sim.Time(0).Add(c.first)}, j.tokens[2], "%+v", c)
+		require.Equal(t, sim.Time(0).Add(c.last), j.tokens[1][8], "%+v", c)
 	}
 }
 
