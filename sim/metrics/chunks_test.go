@@ -47,6 +47,34 @@ func (w *chunksTwin) join(t sim.Time, n int32) {
 	}
 }
 
+// draw has both hear of tokens of q after now, in steps, one by one and with drafts, and returns when the last came.
+func (w *chunksTwin) draw(c *Chunks, q *sim.Request, now sim.Time, r *rand.Rand,
+	span func(most int64) sim.Duration) sim.Time {
+	for range r.IntN(8) {
+		if r.IntN(2) == 0 {
+			n := 1 + r.IntN(30)
+			g := &sim.Segment{First: span(1 << 37), Growth: sim.Duration(r.Int64N(1 << 30)), Steps: n}
+			if g.First%sim.Second == 0 {
+				g.Growth = 0
+			}
+			c.Tokens(q, now, g, n)
+			for i := range n {
+				w.tokens(now.Add(g.Span(i+1)), 1)
+			}
+			now = now.Add(g.Span(n))
+			continue
+		}
+		now = now.Add(span(1 << 38))
+		c.One(q, now)
+		more := r.Int32N(4)
+		if more > 0 {
+			c.Accepted(q, now, int(more))
+		}
+		w.tokens(now, 1+more)
+	}
+	return now
+}
+
 // TestChunksAreThoseOfAListOfTokens: of requests one after the other, whose tokens come in runs of steps, one by one
 // and with accepted drafts. Those that are not completed get the tokens of the step in which they ended, and lose what
 // waits.
@@ -78,28 +106,7 @@ func TestChunksAreThoseOfAListOfTokens(t *testing.T) {
 			q.First = now
 			c.First(q)
 			w.sent, w.waiting = now, 0
-			for range r.IntN(8) {
-				if r.IntN(2) == 0 {
-					n := 1 + r.IntN(30)
-					g := &sim.Segment{First: span(1 << 37), Growth: sim.Duration(r.Int64N(1 << 30)), Steps: n}
-					if seed%4 == 3 {
-						g.Growth = 0
-					}
-					c.Tokens(q, now, g, n)
-					for i := range n {
-						w.tokens(now.Add(g.Span(i+1)), 1)
-					}
-					now = now.Add(g.Span(n))
-					continue
-				}
-				now = now.Add(span(1 << 38))
-				c.One(q, now)
-				more := r.Int32N(4)
-				if more > 0 {
-					c.Accepted(q, now, int(more))
-				}
-				w.tokens(now, 1+more)
-			}
+			now = w.draw(c, q, now, r, span)
 			if id%3 == 0 {
 				c.Done(q, now, sim.Failed)
 				c.One(q, now)
