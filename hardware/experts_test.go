@@ -115,6 +115,19 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 	}
 }
 
+// Of 8 ranks of B200 that read prompts, each moves every copy that an all-gather brings, and of those that an all-to-all
+// brings the eighth that its own experts compute: of 512 rows 58 · 8 · 512 · 7168 elements, of 12 and of 17 bytes.
+func TestWhatAnAllGatherBringsIsMovedByEveryGPU(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "b200-sxm", 1)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	d.Efficiency.ExpertImbalance, d.Efficiency.ExpertSkew = 0, 0
+	d.Parallel.Data, d.Parallel.Expert, d.Phase = 8, true, hardware.PromptsOnly
+	elements, bps := 58.0*8*512*7168, d.Efficiency.Bandwidth*d.GPU.BandwidthBps.Value
+	assert.InEpsilon(t, elements*12/bps, partOf(d, 512, "expert activations").TimeS, 1e-6)
+	d.Parallel.AllToAll = hardware.Normal
+	assert.InEpsilon(t, elements*17/8/bps, partOf(d, 512, "expert activations").TimeS, 1e-6)
+}
+
 // A row more costs an expert time, and a row of more rows costs it less: between once and twice what it costs of many.
 func TestRowsOfExpertsAreCheaperTogether(t *testing.T) {
 	mixtral, fine := deployment(t, "mixtral-8x7b", "h200-sxm", 2), deployment(t, "gpt-oss-120b", "h100-sxm", 1)
