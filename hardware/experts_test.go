@@ -115,8 +115,8 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 	}
 }
 
-// Of 8 ranks of B200 that read prompts, each moves every copy that an all-gather brings, and of those that an all-to-all
-// brings the eighth that its own experts compute: of 512 rows 58 · 8 · 512 · 7168 elements, of 12 and of 17 bytes.
+// Each of 8 ranks of B200 that read prompts moves every copy where an all-gather brings them; where an all-to-all does,
+// it moves the eighth for its own experts: of 512 rows 58 · 8 · 512 · 7168 elements, of 12 and of 17 bytes.
 func TestWhatAnAllGatherBringsIsMovedByEveryGPU(t *testing.T) {
 	d := deployment(t, "deepseek-r1", "b200-sxm", 1)
 	d.Efficiency = efficiency(t, "vllm-v1")
