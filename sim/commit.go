@@ -222,6 +222,7 @@ func (in *Instance) emit(r *Request, now Time) {
 
 // finish ends a request whose blocks are free.
 func (in *Instance) finish(slot int32, r *Request, now Time) {
+	in.stay(r)
 	in.exit(slot)
 	in.charge(r, -1)
 	if r.transfer != 0 {

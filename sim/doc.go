@@ -3,8 +3,8 @@
 //
 // Read it in the order a request meets it:
 //
-//	ports.go       the interfaces the outside world implements
-//	config.go      all that a run is a function of; one that is advanced to the present, while requests are added
+//	ports.go       the interfaces the outside world implements, and all that a run is a function of; one that is
+//	               advanced to the present, while requests are added
 //	cluster.go     a run: the order of events at one instant
 //	request.go     what a client asks for, and what becomes of it
 //	route.go       arrival → route → router → instance, or the gate
@@ -21,6 +21,7 @@
 //	commit.go      the end of a step: tokens, and what steps were for
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next
+//	preallocate.go blocks for what is to come, and for what was retracted, in the turn of SGLang's decode side
 //	loads.go       those that a vLLM scheduler begins and admits in its turn
 //	tiers.go       what a prompt has in stores below host memory is fetched before the request is queued
 //	deadlines.go   clients that cancel requests

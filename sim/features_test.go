@@ -91,7 +91,7 @@ func (sc *scenario) fleetFeatures() (all []string) {
 		add(ok && p.ahead, "loads, ahead")
 		add(ok && c.LoadsReserve, "loads that reserve")
 		add(ok && p.defers(), "deferred frees")
-		add(p.recvInterval() > 1, "transfers received at intervals")
+		add(p.leavesFree().Restores, "restored after a retraction")
 		add(ok && p.speculation != nil, "loads, drafts")
 		add(ok && c.DraftSlots > 0, "loads, a draft model")
 		add(ok && p.ranks > 1, "loads, ranks")

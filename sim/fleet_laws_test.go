@@ -18,6 +18,7 @@ var fleetsCovered = map[string]int{
 	"KV transfers without a free sequence": 5000, "loads of more than may run": 100, "KV transfers without room": 1000,
 	"KV transfers behind swapped requests": 500,
 	"KV transfers stopped by no-evict":     30, "KV transfers stopped by what is left free": 300,
+	"retracted requests restored": 5, "retracted requests that wait": 100, "steps composed again for caches": 50,
 	"flows that share a port":           500,
 	"pushes that waited for the prompt": 200, "prompts that waited for a push": 200,
 	"first layers that wait for the prompt": 200,

@@ -325,24 +325,26 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		in.updateVisible()
 	}
 	t := &in.transfers
+	t.restored = 0
 	for {
-		if len(t.transferred) > 0 && !in.pool.ConnectorLoads {
-			in.admitTransferred(now)
-		}
+		growing := in.preallocate(w, now)
+		departures, retracted := in.batch.departures, in.retracted()
+		in.admitTransferred(now)
 		w.reset(now)
 		limit = in.pool.Scheduler.Schedule(in, w)
-		if len(t.ahead) > 0 {
-			in.releaseAhead()
-		}
+		stayed := in.leaveBatch(w, departures)
+		w.growing = w.growing || growing || stayed || in.retracted() > retracted
+		in.releaseAhead()
 		if w.FreeBlocks() < 0 {
 			panic("sim: the scheduler composed a step that the cache cannot hold")
 		}
-		if len(t.awaiting) > 0 && !in.loadsAhead() {
+		if len(t.awaiting) > 0 && !in.loadsAhead() && in.pool.Reserved.Tokens == 0 {
 			in.allocateAwaiting(w)
 		}
 		switch {
 		case in.line != nil && in.pool.BatchQueue > 1: // a batch of nothing has its place in the queue
 			return limit
+		case w.Empty() && stayed:
 		case w.Empty() && in.unseen(): // so was the step that the engine composed; then it knows
 			in.releaseEnded()
 			in.queue.seeAll(in.queuedBy(now))

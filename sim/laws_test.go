@@ -333,7 +333,7 @@ func conserved(t require.TestingT, variant string, twin *naiveFleet, j *journal,
 		require.Zero(t, state.KVUsed, "%s: KV blocks at the end", variant)
 		require.Zero(t, state.Running+state.Waiting+state.Transferring, "%s: requests at the end", variant)
 		for _, in := range twin.insts {
-			require.Equal(t, [2]int64{in.of.blocks, in.of.swapBlocks}, [2]int64{in.free, in.host},
+			require.Equal(t, [2]int64{in.of.blocks, in.of.hostBlocks()}, [2]int64{in.free, in.host},
 				"blocks of the twin at the end")
 		}
 	}

@@ -117,9 +117,12 @@ func TestLimitsOfPortsAndLoadsBelongToThem(t *testing.T) {
 		{true, func(p *PoolSpec) { p.ConnectorLoads, p.Scheduler = true, anyLoader{} }},
 		{false, func(p *PoolSpec) { p.ConnectorLoads = true }},
 		{false, func(p *PoolSpec) {
-			p.ConnectorLoads, p.Scheduler = true, anyLoader{}
-			p.RecvInterval, p.AsyncScheduling = 2, true
+			p.MaxNumSeqs, p.RecvInterval, p.AsyncScheduling = 1, 2, true
 		}},
+		{true, func(p *PoolSpec) { p.MaxNumSeqs, p.SwapBlocks, p.Reserved = 1, 1, Reserved{Tokens: 1, Restores: true} }},
+		{false, func(p *PoolSpec) { p.MaxNumSeqs, p.Reserved = 1, Reserved{Tokens: 1, Restores: true} }},
+		{false, func(p *PoolSpec) { p.Reserved = Reserved{Tokens: 1} }},
+		{false, func(p *PoolSpec) { p.MaxNumSeqs, p.Reserved = 1, Reserved{Slots: 1} }},
 		{true, func(p *PoolSpec) { p.NetworkReserved = FullPort - 1 }},
 		{false, func(p *PoolSpec) { p.NetworkReserved = FullPort }},
 		{true, func(p *PoolSpec) { p.SizeMax = 1 }}, {false, func(p *PoolSpec) { p.Size = -1 }},

@@ -101,7 +101,11 @@ func (in *Instance) Loaded() *Request {
 // loads began, or in that of the queue.
 func (in *Instance) arrive(slot int32) {
 	t, r := &in.transfers, &in.requests.at[slot]
-	r.state, r.named = transferred, false
+	r.state, r.named, r.polled = transferred, false, false
+	if in.pool.Reserved.Tokens > 0 {
+		in.arriveUnpolled(slot)
+		return
+	}
 	if !in.pool.ConnectorLoads {
 		t.transferred = append(t.transferred, slot)
 		return
@@ -336,41 +340,3 @@ func (w *Work) Find(r *Request) {
 		r.named = true
 	}
 }
-
-// Reserved is what SGLang's decode side leaves free when it allocates blocks for a cache that is to come
-// (python/sglang/srt/disaggregation/decode.py of 0.5.23, DecodePreallocQueue): some tokens for each request that runs
-// or is on its way, and enough for any one of them to end if all others that run were retracted. If there is no request
-// to wait for, it leaves nothing here; SGLang then lets no request come that may never end.
-type Reserved struct {
-	Tokens int32 // for each request: num_reserved_decode_tokens; 0: nothing is left
-	Most   int32 // of what a request may emit, so many tokens count
-}
-
-// reserves reports whether a cache of so many blocks for r would take what the pool leaves free. If it would, and those
-// that run may make that otherwise as they grow, the step is a single one.
-func (in *Instance) reserves(r *Request, w *Work, blocks int64) bool {
-	rule, active := in.pool.Reserved, int64(in.Running()+in.transfers.admissible())
-	if rule.Tokens == 0 || active == 0 {
-		return false
-	}
-	size := int64(in.cache.BlockSize())
-	free := w.FreeBlocks() * size
-	left, takes := int64(rule.Tokens)*active, blocks*size+int64(rule.Tokens)
-	tokens, longest := int64(0), int64(0)
-	for x := in.LastAdmitted(); x != nil; x = in.AdmittedBefore(x) {
-		tokens += int64(x.Prompt + in.Emitted(x))
-		longest = max(longest, rule.whole(x))
-	}
-	single, whole := longest-tokens, rule.whole(r)-tokens
-	if in.Running() == 0 {
-		single = 0
-	}
-	if max(takes, whole) <= free-max(left, single) {
-		return false
-	}
-	w.growing = w.growing || single > left || whole > takes
-	return true
-}
-
-// whole returns the tokens of r at its end, as far as they count.
-func (r Reserved) whole(x *Request) int64 { return int64(x.Prompt + min(x.Limit(), r.Most)) }

@@ -141,7 +141,7 @@ func (n *naive) empties(in *naiveInstance) {
 		r.blocks, r.pages, r.ahead = 0, nil, nil
 	}
 	in.running, in.waiting = nil, nil
-	in.swapped, in.deferred = nil, nil
+	in.swapped, in.deferred, in.stayed = nil, nil, nil
 	in.naivePipeline = naivePipeline{}
 	in.inbound, in.transferring = nil, nil
 	in.arrived, in.pending, in.fetching = nil, nil, nil
@@ -249,7 +249,7 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 
 // fresh gives an instance an empty engine.
 func (n *naive) fresh(in *naiveInstance) {
-	in.free, in.host = n.blocks, n.swapBlocks
+	in.free, in.host = n.blocks, n.hostBlocks()
 	in.sglang, in.waited, in.agreed = sglangState{}, 0, agreement{}
 	in.adapters = n.freshAdapters()
 	if n.radix {

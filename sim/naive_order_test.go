@@ -129,7 +129,7 @@ func (n *naive) leave(in *naiveInstance, r *naiveRequest) {
 	i := slices.Index(in.running, r)
 	in.running = slices.Delete(in.running, i, i+1)
 	in.sglang.forget(r)
-	r.want = 0
+	r.want, in.departed = 0, true
 	if r.removed {
 		return
 	}

@@ -108,7 +108,7 @@ func (sc *scenario) defers() bool { return sc.loads && sc.blocks/2%2 == 0 }
 
 // recvInterval returns how often requests are looked for, which follows from what was drawn.
 func (sc *scenario) recvInterval() int {
-	if !sc.ahead || sc.ranks > 1 || len(sc.stages) > 1 || sc.loads || sc.blocks%3 > 0 {
+	if !sc.ahead || sc.ranks > 1 || len(sc.stages) > 1 || sc.maxNumSeqs > 0 || sc.blocks%3 > 0 {
 		return 0
 	}
 	return []int{2, 3, 10, 30}[sc.blocks/3%4]

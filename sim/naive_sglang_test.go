@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
-	"github.com/decodesim/decodesim/sim"
 )
 
 // sglangState is what an instance remembers from step to step.
@@ -294,7 +293,7 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		n.cover["chunks retracted"]++
 	}
 	if n.demand(batch) > in.free { // transferred requests have the remaining ones
-		n.recompute(in, batch[0])
+		n.retract(in, batch[0])
 		batch = nil
 		n.cover["retracted alone"]++
 	}
@@ -310,7 +309,7 @@ func (n *naive) retractSGLang(in *naiveInstance, p *schedulers.SGLang, batch []*
 		n.evictFor(in, demand(batch))
 		v := slices.MinFunc(batch, n.retractedFirst(in))
 		batch = slices.DeleteFunc(batch, func(r *naiveRequest) bool { return r == v })
-		n.recompute(in, v)
+		n.retract(in, v)
 		perPage := int64(n.blockSize)
 		n.evictFor(in, (int64(len(batch))*int64(p.RetractDecodeSteps)+perPage-1)/perPage)
 		n.cover["retractions"]++
@@ -350,33 +349,4 @@ func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
 			cmp.Compare(n.placeOf(in, b), n.placeOf(in, a)), cmp.Compare(b.number, a.number),
 		)
 	}
-}
-
-// leavesTooFew reports whether a cache of so many blocks that is to come takes what SGLang leaves free for those that
-// run or come, or for any one of them to end alone.
-func (n *naive) leavesTooFew(in *naiveInstance, r *naiveRequest, blocks int64) bool {
-	rule, active := n.leavesFree(), int64(in.runs()+len(in.reserved()))
-	if rule.Tokens == 0 || active == 0 {
-		return false
-	}
-	whole := func(x *naiveRequest) int64 { return int64(x.Prompt + min(x.Limit(), rule.Most)) }
-	retractable, single := int64(0), int64(0)
-	for _, x := range slices.Concat(in.running, in.away) {
-		retractable += int64(x.Prompt + x.Emitted)
-		single = max(single, whole(x))
-	}
-	takes := max(blocks*int64(n.blockSize)+int64(rule.Tokens), whole(r)-retractable)
-	if takes <= in.free*int64(n.blockSize)-max(int64(rule.Tokens)*active, single-retractable) {
-		return false
-	}
-	n.cover["KV transfers stopped by what is left free"]++
-	return true
-}
-
-// leavesFree returns what a pool leaves free that caches come to; as good as a draw.
-func (sc *scenario) leavesFree() sim.Reserved {
-	if sc.loads || sc.blocks%3 > 0 {
-		return sim.Reserved{}
-	}
-	return sim.Reserved{Tokens: []int32{1, 16, 200}[sc.blocks/3%3], Most: []int32{1, 20, 4096}[sc.blocks/9%3]}
 }

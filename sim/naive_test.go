@@ -120,7 +120,10 @@ type naiveInstance struct {
 	unasked      int  // steps of decodes alone since the engine last looked for requests
 	loaded       int  // KV connectors' loads begun
 	loading      naiveLoading
-	aside        []*block // that the next step takes, while loads begin with it
+	stayed       []*naiveRequest // that have ended, while the next step has not been composed
+	departed     bool            // others have left the batch for that
+	left         bool            // either
+	aside        []*block        // that the next step takes, while loads begin with it
 	sglang       sglangState
 	waited       int       // steps that a prompt which could join has waited for others
 	agreed       agreement // of the first rank
@@ -144,6 +147,7 @@ func (n *naive) plan(in *naiveInstance) {
 		r.had = r.want > 0
 	}
 	for again := true; again; again = n.again(in) {
+		n.preallocate(in)
 		if !n.loads {
 			n.admitTransferred(in)
 		}
@@ -155,28 +159,14 @@ func (n *naive) plan(in *naiveInstance) {
 		for _, r := range in.waiting {
 			n.dropAhead(in, r)
 		}
-		if !n.loads || !n.queues() {
+		in.left, in.stayed, in.departed = in.departed || len(in.stayed) > 0, nil, false
+		if (!n.loads || !n.queues()) && n.leavesFree().Tokens == 0 {
 			n.admitInbound(in)
 		}
 	}
 	if in.tree != nil {
 		in.tree.evictTo(in.free)
 	}
-}
-
-// again reports whether a step that computes nothing is composed once more, because more is known or has come.
-func (n *naive) again(in *naiveInstance) bool {
-	if in.computes() || n.stagesAhead() { // what computes nothing has its place in a queue of stages
-		return false
-	}
-	again := in.again
-	in.again = false
-	if n.queues() && (n.learn(in) || !in.everybody) {
-		n.seeAll(in)
-		n.cover["steps composed twice"]++
-		return true
-	}
-	return again || !n.loads && len(in.arrived) > 0 && in.runs() < n.maxNumSeqs
 }
 
 // computes reports whether the step, as composed so far, computes anything.
@@ -357,6 +347,9 @@ func (n *naive) ends(in *naiveInstance, r *naiveRequest) bool {
 	if r.outcome != "" && !r.removed && in.here(r) {
 		r.removed = true
 		in.load--
+		if r.outcome == "completed" {
+			in.stayed = append(in.stayed, r)
+		}
 	}
 	return r.removed
 }

@@ -25,18 +25,20 @@ type naiveMove struct {
 	sent         bool // the first layers are on their way, or there
 	first, whole sim.Duration
 
-	begin   sim.Time // of the flow that is to come; Forever: none
-	flowing bool
-	left    sim.Duration // work
-	since   sim.Time
-	rate    uint64 // of whole
-	ends    sim.Time
-	last    bool // the flow is the last one
-	noticed bool // it had arrived when a step began
-	load    int  // its place in the order in which loads began
-	fetch   bool // from a tier of the destination
-	write   bool // to a tier of the source, for no request
-	tier    int
+	begin    sim.Time // of the flow that is to come; Forever: none
+	flowing  bool
+	left     sim.Duration // work
+	since    sim.Time
+	rate     uint64 // of whole
+	ends     sim.Time
+	last     bool // the flow is the last one
+	noticed  bool // it had arrived when a step began
+	polled   bool // the engine knows that it has arrived
+	restored bool // it has come from host memory
+	load     int  // its place in the order in which loads began
+	fetch    bool // from a tier of the destination
+	write    bool // to a tier of the source, for no request
+	tier     int
 }
 
 func remove[T comparable](list []T, x T) []T {
@@ -167,7 +169,7 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	} else if taken < n.maxNumSeqs && taken+len(in.reserved()) >= n.maxNumSeqs {
 		n.cover["loads of more than may run"]++
 	}
-	if taken >= n.maxNumSeqs {
+	if taken >= n.maxNumSeqs+n.leavesFree().Slots {
 		n.cover["KV transfers without a free sequence"]++
 		return false
 	}
@@ -237,6 +239,7 @@ func (f *naiveFleet) land(m *naiveMove) {
 		f.counts.TransferredTokens += int64(m.computed - m.found)
 		m.noticed = false
 		to.arrived = append(to.arrived, m)
+		to.of.sortUnpolled(to)
 		if to.of.loads {
 			to.of.sortLoaded(to)
 		}
@@ -269,7 +272,12 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 
 // admitTransferred admits the requests whose KV has arrived.
 func (n *naive) admitTransferred(in *naiveInstance) {
+	places := n.poll(in)
 	for len(in.arrived) > 0 && in.runs() < n.maxNumSeqs {
+		if n.leavesFree().Tokens > 0 && (places == 0 || !in.arrived[0].polled) {
+			break
+		}
+		places--
 		r := n.enterTransferred(in, in.arrived[0])
 		if r.outcome != "" { // with the token that came along
 			r.removed = true
@@ -277,6 +285,7 @@ func (n *naive) admitTransferred(in *naiveInstance) {
 			in.running = remove(in.running, r)
 			n.release(in, r, r.Computed)
 			in.sglang.forget(r)
+			in.departed = true
 		}
 	}
 	if len(in.arrived) > 0 {
@@ -291,7 +300,9 @@ func (n *naive) enterTransferred(in *naiveInstance, m *naiveMove) *naiveRequest 
 	r.move, r.at = nil, in
 	r.blocks, r.pages = m.blocks, m.pages
 	r.Computed, r.prefill = m.computed, m.computed
-	r.Stage++
+	if !m.restored {
+		r.Stage++
+	}
 	if n.order != nil {
 		r.key = n.order.Key(&r.Request)
 	}
@@ -307,7 +318,7 @@ func (n *naive) enterTransferred(in *naiveInstance, m *naiveMove) *naiveRequest 
 	case r.known:
 		n.emit(r, 1)
 		n.cover["tokens emitted at admission"]++
-	default:
+	case !m.restored:
 		r.cause = "moved"
 	}
 	r.known = false

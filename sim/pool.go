@@ -156,9 +156,9 @@ func (p *PoolSpec) validate() error {
 	case p.BatchQueue < 0 || p.BatchQueue > 2 || p.BatchQueue == 2 && !p.AsyncScheduling:
 		return fmt.Errorf("sim: pool %q: BatchQueue is %d, must be 0, 1 or, with AsyncScheduling, 2", p.Name, p.BatchQueue)
 	case p.RecvInterval < 0 || p.RecvInterval > 1000 ||
-		p.RecvInterval > 1 && (!p.AsyncScheduling || p.Ranks > 1 || len(p.Stages) > 1 || p.ConnectorLoads):
+		p.RecvInterval > 1 && (!p.AsyncScheduling || p.Ranks > 1 || len(p.Stages) > 1 || p.MaxNumSeqs > 0):
 		return fmt.Errorf("sim: pool %q: RecvInterval is %d, must be 0 to 1000 and, above 1, with AsyncScheduling and "+
-			"without Ranks, Stages and ConnectorLoads", p.Name, p.RecvInterval)
+			"without Ranks, Stages and MaxNumSeqs", p.Name, p.RecvInterval)
 	case p.ColdStart < 0:
 		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
@@ -175,7 +175,7 @@ func (p *PoolSpec) validate() error {
 	if p.PrefixCaching && p.KVBlocks > math.MaxInt32 {
 		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
 	}
-	if err := cmp.Or(p.validateStages(), p.validateWindows(), p.validateLoads(), p.validateTiers(),
+	if err := cmp.Or(p.validateStages(), p.validateWindows(), p.validateLoads(), p.validateReserved(), p.validateTiers(),
 		p.validateAdapters()); err != nil {
 		return err
 	}

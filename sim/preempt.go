@@ -33,7 +33,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		blocks = w.taken(r)
 	}
 	w.retreat(r)
-	if how == Swap && decodes && blocks <= in.swap.free {
+	if (how == Swap || in.pool.Reserved.Restores) && decodes && blocks <= in.swap.free {
 		in.swapOut(r, slot, blocks)
 		return
 	}

@@ -355,7 +355,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		Passing: sc.passing, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
 		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, StartsCold: sc.startsCold, Noise: sc.noise,
-		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation, Adapters: sc.adapters,
+		SwapBlocks: sc.hostBlocks(), Speculation: sc.speculation, Adapters: sc.adapters,
 		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
 	if sc.queues() {

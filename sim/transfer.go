@@ -27,6 +27,8 @@ type transfers struct {
 	transferred  []int32 // slots of the requests that have arrived and wait for admission to the batch
 	ahead        []int32 // slots of the requests that the next step admits and that have its blocks already
 	lacking      int64   // Σ blocks that requests which a KV connector loads, or has loaded, have too few
+	staying      staying // see preallocate.go
+	restored     int64   // blocks that are copied to host memory or back with the next step
 }
 
 // outside returns how many requests have blocks here and are in neither queue nor batch.
@@ -162,15 +164,6 @@ func (in *Instance) allocateBefore(w *Work, before *Request) {
 	}
 }
 
-// receives reports whether another request may have blocks before its cache comes, where so many resume before it.
-func (in *Instance) receives(resumes int) bool {
-	n := in.Running() + resumes
-	if !in.pool.ConnectorLoads {
-		n += in.transfers.admissible()
-	}
-	return n < in.pool.MaxNumSeqs
-}
-
 // overcommits reports whether the running requests could no longer emit up to their limits if r came too.
 func (in *Instance) overcommits(r *Request, w *Work, reused int64) bool {
 	return in.batch.asked&CountCommitted != 0 &&
@@ -272,18 +265,6 @@ func (c *Cluster) completeTransfer(i int32) {
 	to.wake(c.now)
 }
 
-// admitTransferred admits the requests that have arrived to the batch, up to max_num_seqs.
-func (in *Instance) admitTransferred(now Time) {
-	t := &in.transfers
-	for len(t.transferred) > 0 && in.Running() < in.pool.MaxNumSeqs {
-		slot := t.transferred[0]
-		in.unload(slot)
-		in.enter(slot)
-		in.requests.at[slot].Resumed = now
-		in.resume(slot, now)
-	}
-}
-
 // resume makes the request in slot a member of the decode set, or of the prefills if a token of its prompt is
 // left. The token that its source computed and did not emit comes now.
 func (in *Instance) resume(slot int32, now Time) {
@@ -301,6 +282,7 @@ func (in *Instance) resume(slot int32, now Time) {
 	}
 	r.state = decoding
 	switch {
+	case !withheld && r.delay == Swapped:
 	case !withheld && r.Last < now: // else it took no time
 		r.delay = Transferred
 	case withheld:

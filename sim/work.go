@@ -43,7 +43,7 @@ func (w *Work) reset(now Time) {
 		w.demand = in.planDrafts()
 	}
 	w.frees = w.decodesFree()
-	s.SwapBlocks, s.AdapterCopies = 0, 0
+	s.SwapBlocks, s.AdapterCopies = w.in.transfers.restored, 0
 	if s.Prefills > 0 {
 		s.ClearPrefill()
 	}

@@ -70,6 +70,10 @@ func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog
 	} else {
 		r.OffloadBlocks = int64(math.Floor(p.KVOffloadingSize * gib / (block * float64(parallel.Tensor*parallel.Pipeline))))
 	}
+	if p.Role == configs.RoleDecode && e.Special.ReservedDecodeTokens > 0 && r.OffloadBlocks == 0 {
+		sizeRetraction(r, p, block)
+		return nil
+	}
 	if r.SwapBlocks == 0 && r.OffloadBlocks == 0 {
 		return nil
 	}
@@ -82,6 +86,13 @@ func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog
 		r.Deployment.Swap.Layers = r.Deployment.Model.LayerCount() / parallel.Pipeline
 	}
 	return nil
+}
+
+// sizeRetraction says what a copy of a sequence costs that is retracted, if the link to host memory is known.
+func sizeRetraction(r *Replica, p *configs.Pool, block float64) {
+	if bps, err := hostLinkBps(p, &r.Deployment.GPU); err == nil {
+		r.Deployment.Swap = hardware.Swap{BlockBytes: block, LinkBps: bps}
+	}
 }
 
 // hostLinkShare is what copies between a GPU and pinned host memory achieve of the bandwidth of PCIe: 54.3 of 64 GB/s

@@ -65,6 +65,22 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 }
 
 // TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.
+// TestSGLangsDecodePoolsLeaveRoomAndRestore: they leave 512 tokens free for each request, let twice as many more come
+// as may run, if those are few, and copy what they retract to host memory and back.
+func TestSGLangsDecodePoolsLeaveRoomAndRestore(t *testing.T) {
+	inDir(t, disaggregatedYAML)
+	decode := func(settings ...string) *sim.PoolSpec {
+		return build(t, append(settings, "pools.decode.engine=sglang")...).Config.Pools[1]
+	}
+	assert.Equal(t, sim.Reserved{Tokens: 512, Most: 4096, Restores: true}, decode().Reserved)
+	assert.Equal(t, 64, decode("pools.decode.max_running_requests=32").Reserved.Slots)
+	assert.Zero(t, decode("pools.decode.max_running_requests=33").Reserved.Slots)
+	cached := decode("pools.decode.radix_cache=true")
+	assert.False(t, cached.Reserved.Restores)
+	assert.Zero(t, cached.SwapBlocks)
+	assert.Zero(t, build(t).Config.Pools[1].Reserved, "vLLM's have other rules")
+}
+
 func TestEachPoolIsOfItsOwn(t *testing.T) {
 	inDir(t, disaggregatedYAML)
 	b := build(t, "pools.prefill.gpu=h200-sxm", "pools.prefill.engine=sglang", "pools.decode.num_gpu_blocks=1001",

@@ -92,7 +92,7 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 // Other engines send the first token with the cache: SGLang in a buffer beside it (python/sglang/srt/disaggregation/
 // decode.py of 0.5.6.post2, DecodeTransferQueue._commit_transfer_to_req), and TensorRT-LLM as first_gen_tokens
 // (ai-dynamo 0.8.0, dynamo/trtllm/utils/disagg_utils.py), so that every step of their decode workers is a graph.
-func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
+func setReceived(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec) error {
 	if p.Role != configs.RoleDecode {
 		return nil
 	}
@@ -102,8 +102,22 @@ func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error
 	}
 	pool.MaxNumSeqs = p.MaxNumSeqs
 	pool.RecomputeLastToken = engine.RulesOf(p.Version).ConnectorLoads && s.FirstTokenAtDecode()
+	special := &engine.Special
+	if special.ReservedDecodeTokens == 0 {
+		return nil
+	}
+	pool.Reserved = sim.Reserved{Tokens: int32(special.ReservedDecodeTokens), Most: engine.NewTokens.ClipMax}
+	if p.MaxNumSeqs <= special.ExtraDecodeSlotsUpTo {
+		pool.Reserved.Slots = special.ExtraDecodeSlots * p.MaxNumSeqs
+	}
+	if r.Deployment.Swap.LinkBps > 0 && !pool.PrefixCaching && pool.Speculation == nil {
+		pool.Reserved.Restores, pool.SwapBlocks = true, anyBlocks
+	}
 	return nil
 }
+
+// anyBlocks is more host memory than sequences fill: SGLang asks for as much as it needs.
+const anyBlocks = 1 << 40
 
 // noteTransfers says what is assumed of the transfers of the pool.
 func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {

@@ -94,7 +94,7 @@ func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec
 	if err := setRules(s, p, pool); err != nil {
 		return err
 	}
-	return setReceived(s, p, pool)
+	return setReceived(s, p, r, pool)
 }
 
 // compared reports whether a pool of SGLang is of a kind whose overlap scheduler has been compared with SGLang's.
@@ -127,7 +127,6 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	pool.ConnectorLoads = rules.ConnectorLoads
 	if p.Role == configs.RoleDecode {
 		pool.DefersFrees = rules.DefersFrees
-		pool.Reserved = sim.Reserved{Tokens: int32(engine.Special.ReservedDecodeTokens), Most: engine.NewTokens.ClipMax}
 	}
 	if v := pool.Speculation; v != nil {
 		v.Uncapped, v.DelayedLookAhead, v.DelayedNames = rules.DraftsUncapped, rules.DelayedLookAhead, rules.DelayedNames

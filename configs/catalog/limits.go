@@ -25,12 +25,15 @@ type EngineLimit struct {
 
 // SpecialDefaults are what an engine takes by itself for some deployments. The zero value is none.
 type SpecialDefaults struct {
-	LowLatencyTokens      int                `yaml:"low_latency_tokens"`      // of a step whose experts are behind low-latency kernels
-	SpeculatingSequences  int                `yaml:"speculating_sequences"`   // of all ranks, if anything drafts
-	RanksConservativeness float64            `yaml:"ranks_conservativeness"`  // on schedule_conservativeness, with several ranks
-	DecodesUncached       bool               `yaml:"decodes_uncached"`        // enable_prefix_caching is off in pools of role decode
-	ReservedDecodeTokens  int                `yaml:"reserved_decode_tokens"`  // kept free for each request of a pool of role decode
-	Synchronous           []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
+	LowLatencyTokens      int     `yaml:"low_latency_tokens"`     // of a step whose experts are behind low-latency kernels
+	SpeculatingSequences  int     `yaml:"speculating_sequences"`  // of all ranks, if anything drafts
+	RanksConservativeness float64 `yaml:"ranks_conservativeness"` // on schedule_conservativeness, with several ranks
+	DecodesUncached       bool    `yaml:"decodes_uncached"`       // enable_prefix_caching is off in pools of role decode
+	ReservedDecodeTokens  int     `yaml:"reserved_decode_tokens"` // kept free for each request of a pool of role decode
+	// caches that may come to a pool of role decode beside max_num_seqs: so many times that, if it is at most the next
+	ExtraDecodeSlots     int                `yaml:"extra_decode_slots"`
+	ExtraDecodeSlotsUpTo int                `yaml:"extra_decode_slots_up_to"`
+	Synchronous          []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
 }
 
 // SynchronousDraft is a release that turns asynchronous scheduling off under some methods of speculation.

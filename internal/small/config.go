@@ -35,12 +35,12 @@ func (p *Pool) spec() *sim.PoolSpec {
 	if p.ByPriority {
 		spec.Order = schedulers.Priority{}
 	}
-	third := p.Blocks / 3
-	if !p.Loads && p.Blocks%3 == 0 {
-		spec.Reserved = sim.Reserved{Tokens: []int32{1, 16, 200}[third%3], Most: []int32{1, 20, 4096}[third/3%3]}
-		if p.Ahead {
-			spec.RecvInterval = []int{2, 3, 10, 30}[third%4]
-		}
+	if p.Ahead && p.Seqs() == 0 && p.Blocks%3 == 0 {
+		spec.RecvInterval = []int{2, 3, 10, 30}[p.Blocks/3%4]
+	}
+	if _, ok := p.Scheduler.(*schedulers.SGLang); ok && p.Seqs() > 0 && !p.queues() {
+		spec.Reserved = Reserved(p.Blocks, p.Speculation == nil && !p.Caches)
+		spec.SwapBlocks = HostBlocks(p.Blocks, spec.Reserved)
 	}
 	if p.queues() {
 		spec.BatchQueue = 2
@@ -49,6 +49,26 @@ func (p *Pool) spec() *sim.PoolSpec {
 		spec.Drafter = sim.Drafter{DropsLast: p.MaxLen%3 == 0, Ahead: p.MaxLen % 3 % 2}
 	}
 	return spec
+}
+
+// Reserved returns what an SGLang pool of so many blocks leaves free that caches come to, and whether it restores what
+// it retracts, if it can; as good as a draw.
+func Reserved(blocks int64, canRestore bool) sim.Reserved {
+	if blocks%4 == 0 {
+		return sim.Reserved{}
+	}
+	return sim.Reserved{
+		Tokens: []int32{1, 16, 200}[blocks%3], Most: []int32{1, 20, 4096}[blocks/3%3], Slots: int(blocks / 9 % 3),
+		Restores: blocks%4 > 1 && canRestore,
+	}
+}
+
+// HostBlocks returns how many blocks of host memory there are for what is restored.
+func HostBlocks(blocks int64, r sim.Reserved) int64 {
+	if !r.Restores {
+		return 0
+	}
+	return blocks * (1 + blocks%5)
 }
 
 // Seqs returns how many requests a pool that receives them has room for at once; 0: it has no such limit.

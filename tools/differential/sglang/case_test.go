@@ -12,23 +12,25 @@ import (
 
 // testCase is what both sides are given.
 type testCase struct {
-	Kind               string     `json:"kind"`
-	Overlap            bool       `json:"overlap"`
-	Radix              bool       `json:"radix"`
-	Mixed              bool       `json:"mixed"`
-	Policy             string     `json:"policy"`
-	Conservativeness   float64    `json:"conservativeness"`
-	IgnoreEOS          bool       `json:"ignore_eos"`
-	PageSize           int32      `json:"page_size"`
-	NumPages           int64      `json:"num_pages"`
-	Context            int32      `json:"context"`
-	MaxRunningRequests int        `json:"max_running_requests"`
-	MaxPrefillTokens   int32      `json:"max_prefill_tokens"`
-	ChunkedPrefillSize int32      `json:"chunked_prefill_size"`
-	StepNS             int64      `json:"step_ns"`
-	TokenNS            int64      `json:"token_ns"`
-	Contents           [][2]int32 `json:"contents"`
-	Requests           []query    `json:"requests"`
+	Kind               string      `json:"kind"`
+	Overlap            bool        `json:"overlap"`
+	Radix              bool        `json:"radix"`
+	Mixed              bool        `json:"mixed"`
+	Policy             string      `json:"policy"`
+	RetractionPolicy   string      `json:"retraction_policy"`
+	Conservativeness   float64     `json:"conservativeness"`
+	IgnoreEOS          bool        `json:"ignore_eos"`
+	PageSize           int32       `json:"page_size"`
+	NumPages           int64       `json:"num_pages"`
+	Context            int32       `json:"context"`
+	MaxRunningRequests int         `json:"max_running_requests"`
+	MaxPrefillTokens   int32       `json:"max_prefill_tokens"`
+	ChunkedPrefillSize int32       `json:"chunked_prefill_size"`
+	StepNS             int64       `json:"step_ns"`
+	TokenNS            int64       `json:"token_ns"`
+	Contents           [][2]int32  `json:"contents"`
+	Requests           []query     `json:"requests"`
+	Decode             *decodeSide `json:"pd"` // nil: the engine computes prompts itself
 }
 
 type query struct {
@@ -38,6 +40,7 @@ type query struct {
 	Output    int32 `json:"output"`
 	MaxOutput int32 `json:"max_output"`
 	Content   int32 `json:"content"`
+	Priority  int8  `json:"priority"`
 }
 
 // step is one step as it is composed: of each member its ID, tokens, and tokens computed before.
@@ -69,7 +72,7 @@ func (s *requests) Next(r *sim.Request) bool {
 	q := s.list[0]
 	s.list = s.list[1:]
 	*r = sim.Request{ID: q.ID, Arrival: sim.Time(q.Arrival * 1000), Prompt: q.Prompt, Output: q.Output, Content: q.Content,
-		MaxOutput: q.MaxOutput}
+		MaxOutput: q.MaxOutput, Priority: q.Priority}
 	return true
 }
 
@@ -84,7 +87,7 @@ func (c *testCase) scheduler() *schedulers.SGLang {
 		InitNewTokenRatio: schedulers.Ratio(first), MinNewTokenRatio: schedulers.Ratio(least),
 		NewTokenRatioDecay: schedulers.Ratio((first - least) / decaySteps),
 		ClipMaxNewTokens:   4096, RetractDecodeSteps: 20, IgnoreEOS: c.IgnoreEOS,
-		Order: schedulers.CacheOrderNamed(c.Policy),
+		Order: schedulers.CacheOrderNamed(c.Policy), ByPriority: c.RetractionPolicy == "priority",
 	}
 }
 
@@ -98,7 +101,10 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 		AsyncScheduling: c.Overlap, Scheduler: policy, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS * 1000), sim.Duration(c.TokenNS * 1000)},
 	}
-	if c.Overlap {
+	if c.Policy == "priority" {
+		pool.Order = schedulers.Priority{}
+	}
+	if c.Overlap && c.Decode == nil {
 		pool.BatchQueue = 2
 	}
 	tree := &sim.Contents{}
@@ -108,6 +114,9 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 	s := newSink()
 	cfg := sim.Config{Source: &requests{c.Requests}, Sink: s, Pools: []*sim.PoolSpec{pool}, Contents: tree,
 		TraceEvery: 1}
+	if c.Decode != nil {
+		c.Decode.behind(&cfg, c)
+	}
 	if stepwise {
 		s.watched = &watched{SGLang: policy}
 		pool.Scheduler, cfg.MaxRun = s.watched, 1

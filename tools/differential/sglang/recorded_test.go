@@ -21,7 +21,7 @@ type record struct {
 // TestStepsAreSGLangsOwn replays recorded cases: every step has the members, tokens, cached tokens, retractions and
 // free tokens that SGLang's own scheduler gave it, and every token comes when it did. harness.py --record writes them.
 func TestStepsAreSGLangsOwn(t *testing.T) {
-	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap"} {
+	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap", "sglang-0.5.23-decode"} {
 		t.Run(name, func(t *testing.T) { replay(t, name) })
 	}
 }

@@ -63,15 +63,23 @@ class Info:
     def merge_batch(self, other): pass
 
 
+def policy(c):
+    """schedule_policy: priorities are an addition to fcfs."""
+    return "fcfs" if c["policy"] == "priority" else c["policy"]
+
+
 def configure(c):
     """Publishes the configuration that SGLang's modules read from the process."""
-    none = dict(disaggregation_mode="null", disaggregation_decode_enable_offload_kvcache=False,
-                disaggregation_decode_retraction_backup="cpu_tensor")
+    none = dict(disaggregation_mode="decode" if "pd" in c else "null", disaggregation_decode_enable_offload_kvcache=False,
+                disaggregation_decode_retraction_backup="cpu_tensor", disaggregation_decode_host_receive_threshold=1,
+                disaggregation_decode_enable_radix_cache=False, disaggregation_decode_allocation_policy="early",
+                disaggregation_decode_polling_interval=1, disaggregation_transfer_backend="mooncake")
     context._config_bags = dict(
-        schedule=Only("schedule", schedule_policy=c["policy"], schedule_conservativeness=c["conservativeness"],
-                      schedule_low_priority_values_first=False, retraction_policy=c.get("retraction_policy", "length"),
+        schedule=Only("schedule", schedule_policy=policy(c), schedule_conservativeness=c["conservativeness"],
+                      schedule_low_priority_values_first=True, retraction_policy=c.get("retraction_policy", "length"),
                       prefill_max_requests=None, chunked_prefill_size=c["chunked_prefill_size"]),
-        memory=Only("memory", radix_eviction_policy="lru", enable_hisparse=False, enable_flexkv=False),
+        memory=Only("memory", radix_eviction_policy="lru", enable_hisparse=False, enable_flexkv=False,
+                    disable_radix_cache=not c["radix"]),
         disagg=Only("disagg", **none),
         exec=Only("exec", mamba=Only("mamba", enable_mamba_extra_buffer=False, enable_mamba_extra_buffer_lazy=False),
                   features=Only("features", enable_encoder_swa_bounded_replay=False, return_hidden_states_mode=None, enable_return_hidden_states=False)),
@@ -82,11 +90,11 @@ def configure(c):
     parallel()._stamp.update(pp_max_micro_batch_size=c["max_running_requests"], pp_size=1, dcp_enabled=False, tp_size=1)
 
 
-def scheduler(c):
+def scheduler(c, rows=None, mode="NULL"):
     """A Scheduler with what its __init__ would give one rank of a text model without speculation."""
     configure(c)
     page, size = c["page_size"], c["num_pages"] * c["page_size"]
-    rows = pool.ReqToTokenPool(size=c["max_running_requests"], max_context_len=c["context"] + 4, device="cpu", enable_memory_saver=False)
+    rows = rows or pool.ReqToTokenPool(size=c["max_running_requests"], max_context_len=c["context"] + 4, device="cpu", enable_memory_saver=False)
     torch = __import__("torch")
     if page == 1:
         alloc = token.TokenToKVPoolAllocator(size, torch.int64, "cpu", None, False)
@@ -104,8 +112,8 @@ def scheduler(c):
         chunked_prefill_size=c["chunked_prefill_size"], is_mixed_chunk=c["mixed"], chunked_req=None,
         _pending_chunked_abort_req=None, enable_overlap=c["overlap"], enable_skip_finishing_decode=c["overlap"],
         waiting_queue=[], running_batch=sched.ScheduleBatch(reqs=[], batch_is_full=False), last_batch=None,
-        result_queue=__import__("collections").deque(), schedule_policy=c["policy"], enable_priority_scheduling=False,
-        enable_priority_preemption=False, schedule_low_priority_values_first=False, enable_hierarchical_cache=False,
+        result_queue=__import__("collections").deque(), schedule_policy=policy(c), enable_priority_scheduling=c["policy"] == "priority",
+        enable_priority_preemption=False, schedule_low_priority_values_first=True, enable_hierarchical_cache=False,
         enable_unified_cache_external_linker=False, enable_lmcache=False, enable_hicache_storage=False, enable_lora=False,
         enable_hisparse=False, hisparse_coordinator=None, dllm_config=None, is_hybrid_swa=False, prefill_delayer=None,
         min_free_slots_delayer=None, dynamic_chunk_sizer=None, max_prefill_bs=0, truncation_align_size=None,
@@ -119,10 +127,10 @@ def scheduler(c):
         ngram_embedding_manager=types.SimpleNamespace(prepare_for_forward=lambda b, chunked_req=None: b),
         load_inquirer=Quiet(), metrics_reporter=types.SimpleNamespace(num_retracted_reqs=0, enable_metrics=False),
         tp_worker=types.SimpleNamespace(model_runner=types.SimpleNamespace(attn_backend=object(), prefill_aware_swa=False)),
-        disaggregation_mode=sched.DisaggregationMode.NULL, scheduler_stage_metrics=None,
+        disaggregation_mode=sched.DisaggregationMode[mode], scheduler_stage_metrics=None,
         max_queued_requests=None, future_map=Quiet(),
     )
-    s.policy = sp.SchedulePolicy(c["policy"], tree, False, False, False)
+    s.policy = sp.SchedulePolicy(policy(c), tree, False, c["policy"] == "priority", True)
     s.new_token_ratio_tracker = ratio.NewTokenRatioTracker.from_config()
     s.processor = processor.SchedulerBatchResultProcessor(
         is_generation=True, disaggregation_mode=s.disaggregation_mode, enable_overlap=c["overlap"], enable_overlap_mlx=False,
@@ -160,7 +168,7 @@ class Run:
     """One case: steps composed, and the times of tokens."""
 
     def __init__(self, c):
-        self.c, self.s, self.t, self.gpu, self.steps, self.times = c, scheduler(c), 0, 0, [], {}
+        self.c, self.s, self.t, self.gpu, self.steps, self.times = c, self.scheduler(c), 0, 0, [], {}
         self.todo = sorted(c["requests"], key=lambda r: (r["arrival"], r["id"]))
         self.by = {str(r["id"]): r for r in c["requests"]}
         self.retracted, self.aborted = [], []
@@ -178,15 +186,25 @@ class Run:
             r = self.todo.pop(0)
             p = Sampling(max_new_tokens=r.get("max_output") or r["output"], ignore_eos=self.c.get("ignore_eos", False), stop_token_ids=[EOS])
             p.normalize(None)
-            req = sb.Req(str(r["id"]), "", array("q", tokens_of(self.c, r)), p, eos_token_ids={EOS}, vocab_size=1 << 60)
+            req = self.new(str(r["id"]), "", array("q", tokens_of(self.c, r)), p, eos_token_ids={EOS}, vocab_size=1 << 60)
+            req.priority = r.get("priority")
             self.s.init_req_max_new_tokens(req)
             self.s._add_request_to_queue(req)
+
+    def scheduler(self, c):
+        return scheduler(c)
+
+    def new(self, *a, **k):
+        return sb.Req(*a, **k)
+
+    def compose(self):
+        return self.s.get_next_batch_to_run(running_batch=self.s.running_batch, last_batch=self.s.last_batch)
 
     def plan(self):
         """get_next_batch_to_run, and a record of what it composed."""
         s = self.s
         self.retracted = []
-        plan = s.get_next_batch_to_run(running_batch=s.running_batch, last_batch=s.last_batch)
+        plan = self.compose()
         s.running_batch = plan.running_batch
         batch = plan.batch_to_run
         if batch is None:
@@ -216,10 +234,16 @@ class Run:
         self.gpu += c["step_ns"] + c["token_ns"] * sum(n for _, n, _ in self.steps[-1]["batch"])
         return self.gpu
 
+    def next_token(self, r):
+        """The token that comes next: no other request has it, so that none finds it in the cache, unless it ends the answer."""
+        n = len(r.output_ids) + 1
+        ends = n == self.by[r.rid]["output"] and self.by[r.rid].get("max_output")
+        return EOS if ends else (1_000_000 + int(r.rid)) * FIRST_TOKEN + n
+
     def process(self, batch):
         before = {r.rid: len(r.output_ids) for r in batch.reqs}
         torch = __import__("torch")
-        tokens = [EOS if len(r.output_ids) + 1 == self.by[r.rid]["output"] and self.by[r.rid].get("max_output") else 9 for r in batch.reqs]
+        tokens = [self.next_token(r) for r in batch.reqs]
         extend = batch.forward_mode.is_extend()
         result = types.SimpleNamespace(
             copy_done=None, auxiliary_host_output=None, routed_experts_output=None, indexer_topk_output=None, logits_output=None,
@@ -240,6 +264,8 @@ class Run:
 
     def idle(self):
         """on_idle, and the wait for the next request. Reports whether there is none."""
+        if self.s.waiting_queue:
+            raise RuntimeError("SGLang is stuck: requests wait and nothing runs")
         self.s.new_token_ratio_tracker.reset()
         if not self.todo:
             return True
@@ -254,8 +280,6 @@ class Run:
             if batch:
                 self.t = self.run_batch(batch)
                 self.process(batch)
-            elif s.waiting_queue:
-                raise RuntimeError("SGLang is stuck: requests wait and nothing runs")
             elif self.idle():
                 return self
             s.last_batch = batch
@@ -273,9 +297,6 @@ class Run:
                 done, end = s.result_queue.popleft()
                 self.t = max(self.t, end)
                 self.process(done)
-            elif batch is None:
-                if s.waiting_queue:
-                    raise RuntimeError("SGLang is stuck: requests wait and nothing runs")
-                if self.idle():
-                    return self
+            elif batch is None and self.idle():
+                return self
             s.last_batch = batch

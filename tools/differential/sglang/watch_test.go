@@ -73,8 +73,8 @@ func newSink() *sink { return &sink{tokens: map[int32][]int64{}} }
 func (s *sink) emit(id int32, t sim.Time) { s.tokens[id] = append(s.tokens[id], int64(t)/1000) }
 
 // Run implements sim.Sink.
-func (s *sink) Run(_ *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
-	if s.watched != nil {
+func (s *sink) Run(in *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
+	if s.watched != nil && in.ID == 0 {
 		s.watched.steps[s.runs].T = int64(start) / 1000
 		s.runs++
 	}
