@@ -26,6 +26,9 @@ type draft struct {
 	rankSwitch, expertSwitchGiven *given  // attention data parallelism; whole experts on each GPU
 	exchange                      setting // how tokens reach experts
 	exchangeGiven                 *given
+	overlap                       string // what a GPU computes while they do
+	overlapGiven                  *given
+	nccl                          *given // leaves all-reduces to NCCL
 	eplb                          *given // experts are placed by their load
 	redundant                     size   // experts that are placed more than once
 	tokenBudget                   *given // of the KV cache, in tokens
@@ -147,6 +150,43 @@ func exchanges(words ...[2]string) reader {
 		d.idle(g, kernels)
 		return nil
 	}
+}
+
+// overlaps reads a switch for what a GPU computes while tokens are under way to experts and back. Of two the one with
+// two batches counts.
+func overlaps(with string) reader {
+	return func(d *draft, g *given) error {
+		on, err := g.truth()
+		if err != nil {
+			return err
+		}
+		switch {
+		case !on:
+			d.idle(g, "off")
+		case d.overlapGiven != nil && d.overlap == "two-batch":
+			d.idle(g, d.overlapGiven.text()+" hides more")
+		default:
+			if d.overlapGiven != nil {
+				d.idle(d.overlapGiven, g.text()+" hides more")
+			}
+			d.overlap, d.overlapGiven = with, g
+		}
+		return nil
+	}
+}
+
+// onlyNCCL reads the switch that leaves all-reduces to NCCL.
+func onlyNCCL(d *draft, g *given) error {
+	on, err := g.truth()
+	switch {
+	case err != nil:
+		return err
+	case on:
+		d.nccl = g
+	default:
+		d.idle(g, "off")
+	}
+	return nil
 }
 
 func (d *draft) wholeExperts(g *given) error {

@@ -114,3 +114,32 @@ func TestKernelsSendTokensToTheExpertsOfOtherRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHidesExchangesIsRead, and what leaves all-reduces to NCCL: both have keys of the scenario.
+func TestWhatHidesExchangesIsRead(t *testing.T) {
+	const ranks = "sglang serve --tp 8 --dp 8 --enable-dp-attention --moe-a2a-backend deepep "
+	for command, want := range map[string]string{
+		"vllm serve -dp 8 -ep --enable-dbo":                                        "batch_overlap: two-batch",
+		"vllm serve -tp 8 --disable-custom-all-reduce":                             "disable_custom_all_reduce: true",
+		"sglang serve --tp 8 --disable-custom-all-reduce":                          "disable_custom_all_reduce: true",
+		ranks + "--enable-two-batch-overlap":                                       "batch_overlap: two-batch",
+		ranks + "--enable-single-batch-overlap":                                    "batch_overlap: single-batch",
+		ranks + "--enable-single-batch-overlap --enable-two-batch-overlap":         "batch_overlap: two-batch",
+		ranks + "--enable-two-batch-overlap --enable-single-batch-overlap":         "batch_overlap: two-batch",
+		"vllm serve -tp 8 --enable-dbo":                                            "",
+		"vllm serve -dp 8 -ep --no-enable-dbo --no-disable-custom-all-reduce":      "",
+		"sglang serve --tp 8 --enable-single-batch-overlap --moe-a2a-backend none": "",
+	} {
+		i, err := read(command+" --model deepseek-ai/DeepSeek-R1", "h200", folder{})
+		require.NoError(t, err, command)
+		if want == "" {
+			assert.NotContains(t, string(i.Text), "batch_overlap:", command)
+			assert.NotContains(t, string(i.Text), "custom_all_reduce:", command)
+			assert.NotEmpty(t, i.Idle, command)
+			continue
+		}
+		assert.Contains(t, string(i.Text), want, command)
+		_, err = i.Check()
+		require.NoError(t, err, command)
+	}
+}

@@ -49,7 +49,7 @@ func vllmIdle() table {
 		rows(one, idle(kernels), "--attention-backend --attention-config --moe-backend --kernel-config "+
 			"--block-allocator --mamba-cache-dtype --mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode "+
 			"--linear-backend --prefix-caching-hash-algo"),
-		rows(nothing, idle(kernels), "--disable-custom-all-reduce --disable-cascade-attn --enable-flashinfer-autotune "+
+		rows(nothing, idle(kernels), "--disable-cascade-attn --enable-flashinfer-autotune "+
 			"--calculate-kv-scales --use-v2-block-manager --async-engine --cudagraph-metrics --disable-async-output-proc"),
 		rows(one, idle(sampling), "--seed --max-logprobs --logits-processors --logits-processor-pattern "+
 			"--generation-config --override-generation-config --logprobs-mode --guided-decoding-disable-fallback"),
@@ -90,7 +90,7 @@ func sglangIdle() table {
 			"--nsa-prefill-backend --nsa-decode-backend --deepep-config --triton-attention-num-kv-splits "+
 			"--flashinfer-mxfp4-moe-precision --linear-attn-backend --mamba-ssm-dtype --mamba-backend --torch-compile-max-bs "+
 			"--flashinfer-mla-disable-ragged --mamba-scheduler-strategy"),
-		rows(nothing, idle(kernels), "--disable-custom-all-reduce --enable-flashinfer-allreduce-fusion --enable-symm-mem "+
+		rows(nothing, idle(kernels), "--enable-flashinfer-allreduce-fusion --enable-symm-mem "+
 			"--enable-nccl-nvls --enable-mscclpp --disable-flashinfer-autotune --enable-flashinfer-trtllm-moe "+
 			"--enable-flashinfer-cutlass-moe --disable-shared-experts-fusion --disable-cuda-graph-padding "+
 			"--enable-piecewise-cuda-graph --disable-piecewise-cuda-graph --triton-attention-reduce-in-fp32 "+

@@ -78,6 +78,15 @@ func (d *draft) exchanged(ranked bool) (all []setting) {
 	case x.key != "":
 		d.idle(d.exchangeGiven, "no data-parallel ranks have experts for each other")
 	}
+	switch g := d.overlapGiven; {
+	case g != nil && ranked:
+		all = append(all, setting{key: "batch_overlap", value: d.overlap, by: by(g)})
+	case g != nil:
+		d.idle(g, "no data-parallel ranks have experts for each other")
+	}
+	if d.nccl != nil {
+		all = append(all, setting{key: "disable_custom_all_reduce", value: "true", by: by(d.nccl)})
+	}
 	switch n := d.redundant.n; {
 	case d.eplb == nil && n > 0:
 		d.differ(d.redundant.by, "redundant experts without --enable-eplb, which are not taken")

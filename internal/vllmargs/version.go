@@ -13,9 +13,6 @@ import (
 // vllmImage matches images whose entry point is vLLM's server, and the version in the tag.
 var vllmImage = regexp.MustCompile(`(?:^|/)vllm-openai[\w.-]*(?::v?(\d+)\.(\d+)[\w.-]*|:[^@]*)?(?:@.*)?$`)
 
-// latestImage matches those that are of the newest release, as far as anybody can say.
-var latestImage = regexp.MustCompile(`vllm-openai[\w.-]*(?::latest)?$`)
-
 // image returns the server of a container that is given nothing but its arguments.
 func image(words []string) *server {
 	if i := slices.IndexFunc(words, vllmImage.MatchString); i >= 0 {
@@ -48,7 +45,7 @@ func beforeV1(image string) bool {
 var vllmPackage = regexp.MustCompile(`\bvllm(?:\[[^\]]*\])?==v?(\d+)\.(\d+)[\w.+-]*`)
 
 // release returns what says which release of vLLM a server is: its image or, before it, what pip installed. If neither
-// says it, that is the image, unless it is the latest one, which is the newest release; empty: there is none.
+// says it, that is the image: latest names no release either; empty: there is none.
 func (l *lexer) release(s *server) string {
 	m := vllmImage.FindStringSubmatch(s.image)
 	if m != nil && m[1] != "" {
@@ -60,9 +57,6 @@ func (l *lexer) release(s *server) string {
 				return text
 			}
 		}
-	}
-	if latestImage.MatchString(s.image) {
-		return ""
 	}
 	return s.image
 }
