@@ -64,7 +64,6 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 	assert.Equal(t, 100, ranks.Config.Pools[1].MaxNumSeqs)
 }
 
-// TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.
 // TestSGLangsDecodePoolsLeaveRoomAndRestore: they leave 512 tokens free for each request, let twice as many more come
 // as may run, if those are few, and copy what they retract to host memory and back.
 func TestSGLangsDecodePoolsLeaveRoomAndRestore(t *testing.T) {
@@ -81,6 +80,7 @@ func TestSGLangsDecodePoolsLeaveRoomAndRestore(t *testing.T) {
 	assert.Zero(t, build(t).Config.Pools[1].Reserved, "vLLM's have other rules")
 }
 
+// TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.
 func TestEachPoolIsOfItsOwn(t *testing.T) {
 	inDir(t, disaggregatedYAML)
 	b := build(t, "pools.prefill.gpu=h200-sxm", "pools.prefill.engine=sglang", "pools.decode.num_gpu_blocks=1001",

@@ -103,7 +103,6 @@ func TestEveryLoadIsOfferedAtTheAskedRate(t *testing.T) {
 	}
 }
 
-// A rate that was computed is written as one that was meant: the scenario of an answer is there to be read.
 // TestSessionsOfADayAreOfferedWholeDays: where sessions begin at a rate that rises and falls, the part of the day in
 // which a run ends says nothing about whether they pile up.
 func TestSessionsOfADayAreOfferedWholeDays(t *testing.T) {
@@ -128,6 +127,7 @@ func TestSessionsOfADayAreOfferedWholeDays(t *testing.T) {
 	require.Equal(t, 600.0, s.Workload.DurationS)
 }
 
+// A rate that was computed is written as one that was meant: the scenario of an answer is there to be read.
 func TestARateIsWrittenWithoutTheNoiseOfComputingIt(t *testing.T) {
 	s := scenario(t, "  arrivals: {process: poisson, rate: 4}\n  requests: 100\n"+laws)
 	for rate, want := range map[float64]string{
