@@ -73,17 +73,41 @@ type layout struct {
 	role   []int8 // CSV: role of each column, −1: ignored
 	ids    string // JSON: the key of the block ids; empty: there are none
 	block  int32  // tokens of one of these blocks
-	unread []string
+
+	unread []string // beginnings of the names of columns or keys that nothing is read from
+	others bool     // there are more than unreadMost of them
 }
 
-// unreadMost bounds the names that are kept of what is not read.
+// unreadMost bounds how many names are kept of what is not read.
 const unreadMost = 64
+
+// beginning returns as much of a name as tells that it is longer than what is said of it.
+func beginning[T string | []byte](name T) T { return name[:min(len(name), clipMost+1)] }
 
 // leaveOut notes a column or key that nothing is read from.
 func (l *layout) leaveOut(name string) {
-	if name != "" && name != l.ids && len(l.unread) < unreadMost && !slices.Contains(l.unread, name) {
+	name = strings.Clone(beginning(name))
+	switch {
+	case name == "" || name == l.ids || slices.Contains(l.unread, name):
+	case len(l.unread) == unreadMost:
+		l.others = true
+	default:
 		l.unread = append(l.unread, name)
 	}
+}
+
+// left returns the names of what is not read, such that a terminal can show them in one line.
+func (l *layout) left() (names []string) {
+	for _, name := range l.unread {
+		if quoted := clip([]byte(name)); quoted != `"`+name+`"` || strings.Contains(name, ",") {
+			name = quoted
+		}
+		names = append(names, name)
+	}
+	if l.others {
+		names = append(names, "and others")
+	}
+	return names
 }
 
 // openAI returns the layout of recorded lengths under the names that the OpenAI API gives to token counts.
@@ -220,11 +244,13 @@ func (u timeUnit) accepted() string {
 	return "a number of seconds, 0 or more"
 }
 
+// clipMost is how many bytes of a text a reader needs to find it.
+const clipMost = 60
+
 // clip quotes a value for an error, shortened to what a reader needs to find it.
 func clip(b []byte) string {
-	const most = 60
-	if len(b) > most {
-		return fmt.Sprintf("%q…", b[:most])
+	if len(b) > clipMost {
+		return fmt.Sprintf("%q…", b[:clipMost])
 	}
 	return fmt.Sprintf("%q", b)
 }

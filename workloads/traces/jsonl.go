@@ -68,21 +68,21 @@ func (l *layout) members(line []byte, out *fields) (ok bool, twice int) {
 				read = true
 			}
 		}
-		if !read && !l.left(key) {
+		if !read && !l.known(key) {
 			l.leaveOut(string(key))
 		}
 	}
 	return ok, -1
 }
 
-// left reports whether a key is known not to be read.
-func (l *layout) left(key []byte) bool {
+// known reports whether nothing is to be noted of a key that is not read.
+func (l *layout) known(key []byte) bool {
 	for _, name := range l.unread {
-		if name == string(key) {
+		if name == string(beginning(key)) {
 			return true
 		}
 	}
-	return string(key) == l.ids || len(l.unread) == unreadMost
+	return string(key) == l.ids || l.others
 }
 
 // keys returns the keys of a JSON line.

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,4 +115,26 @@ func TestWhatIsNotReadIsNamed(t *testing.T) {
 		require.NoError(t, trace.Err())
 		require.ElementsMatch(t, want, trace.Unread(), text)
 	}
+}
+
+// A name is said so that it moves no cursor, is not taken for two, and fills no screen; of many, some are said.
+func TestWhatIsNotReadIsNamedInOneLine(t *testing.T) {
+	line := func(i int, key string) string {
+		return fmt.Sprintf(`{"timestamp": %d, "input_length": 9, "output_length": 9, "%s": 1}`+"\n", i, key)
+	}
+	unread := func(lines string) []string {
+		trace, err := New("t", strings.NewReader(lines), Options{})
+		require.NoError(t, err)
+		sourcetest.Drain(trace)
+		require.NoError(t, trace.Err())
+		return trace.Unread()
+	}
+	require.Equal(t, []string{`"x\x1b[31m"`, `"a, b"`, `"` + strings.Repeat("k", 60) + `"…`, "plain"},
+		unread(line(0, "x\x1b[31m")+line(1, "a, b")+line(2, strings.Repeat("k", 100_000))+line(3, "plain")+line(4, "plain")))
+	many := ""
+	for i := range unreadMost {
+		many += line(i, fmt.Sprint("k", i))
+	}
+	require.Len(t, unread(many), unreadMost)
+	require.Equal(t, "and others", unread(many + line(unreadMost, "one more"))[unreadMost])
 }

@@ -41,7 +41,7 @@ func readPairs(in *input) (*lengths.Pairs, error) {
 		}
 		p.Prompts, p.Outputs = append(p.Prompts, w.prompt), append(p.Outputs, w.output)
 	}
-	p.Skipped, p.Unread = t.skipped, t.layout.unread
+	p.Skipped, p.Unread = t.skipped, t.layout.left()
 	if t.layout.ids != "" {
 		p.Unread = append(p.Unread, t.layout.ids)
 	}

@@ -329,7 +329,7 @@ func (t *Trace) Means() (prompt, output float64) { return t.stats.PromptMean, t.
 func (t *Trace) Skipped() int64 { return t.rows.skipped }
 
 // Unread returns the columns or keys of the file that nothing is read from, as far as it has been read.
-func (t *Trace) Unread() []string { return t.rows.layout.unread }
+func (t *Trace) Unread() []string { return t.rows.layout.left() }
 
 // Err says where and how the file broke, or nil.
 func (t *Trace) Err() error { return t.err }
