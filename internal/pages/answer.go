@@ -96,6 +96,9 @@ func (r *Run) answer() (answer string, mood page.Mood) {
 		return fmt.Sprintf("Yes: %s of the requests keep %s, and %s %% must. %s", text.Percent(s.SLO.Attainment),
 			report.Limits(s.SLO), text.Short(100*r.asked()), felt), page.Good
 	}
+	if i := slices.IndexFunc(rules, func(v metrics.Verdict) bool { return v.Unmeasured != "" }); i >= 0 {
+		return fmt.Sprintf("Whether “%s” is kept is unknown: %s. %s", rules[i].Rule, rules[i].Unmeasured, felt), page.Plain
+	}
 	return fmt.Sprintf("Yes: every rule is kept. %s", felt), page.Good
 }
 
