@@ -320,8 +320,9 @@ func (d *Deployment) collectives() (reduces, exchanges int) {
 // for each MoE layer under vLLM, whose ranks give each GPU of their group a part of their rows before the experts, and
 // gather the parts after them (0.22.1, vllm/config/parallel.py, use_sequence_parallel_moe, and models such as
 // vllm/model_executor/models/qwen3_next.py). Without experts apart it does not; what other engines do was not read.
-// With their deployment left out of the fit, decodes of H_steps are 6.5 % off in the median and 24 % nine times in ten,
-// where 7.4 and 26 without, in a trial of all data; without any B300 in the fit 14.3 for 13.6. Those of clients stay.
+// In a fit to all data with each deployment left out in turn, logged steps of decodes are 6.5 % off in the median and
+// 24 % nine times in ten, and without these all-gathers 7.4 and 26; with all B300 left out 14.3 % in the median, and
+// without them 13.6. What clients measured is predicted as well either way.
 func (d *Deployment) regathers() int {
 	p := &d.Parallel
 	if p.Engine != "vllm" || !p.Expert || p.Tensor < 2 || p.Ranks() < 2 || d.Efficiency.Link >= 1 { // 1: ideal

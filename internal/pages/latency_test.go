@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/plot"
 )
 
@@ -22,4 +23,12 @@ func TestTokensOfOneStepDoNotSqueezeTheOthers(t *testing.T) {
 	tokens.Points[0].X = 0.01
 	assert.Nil(t, Distribution(plot.Distribution{Curves: []plot.Curve{chunks, tokens}}).X.Min)
 	assert.Nil(t, Distribution(plot.Distribution{Curves: []plot.Curve{chunks}}).X.Min)
+}
+
+// A log axis has no place for a gap of nothing, which is a share of the tokens all the same.
+func TestGapsOfNothingKeepTheirShareOnALogAxis(t *testing.T) {
+	c := cumulative(plot.Curve{Points: plotter.XYs{{X: 0, Y: 0.6}, {X: 0.03, Y: 1}}}, 10)
+	assert.Equal(t, page.Numbers{0.6, 1}, c.Y)
+	assert.Greater(t, c.X[0], 0.0)
+	assert.Less(t, c.X[0], 1e-9)
 }
