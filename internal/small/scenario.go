@@ -77,12 +77,7 @@ func All(n int) []Scenario {
 	}
 	r = draw{rand.New(rand.NewPCG(17, 4))}
 	for range n {
-		all = append(all, r.two(func(d *Pool) {
-			r.scheduler(d)
-			if _, ok := d.Scheduler.(*schedulers.SGLang); ok {
-				d.Ahead = false // with which a few differ from the twin: docs/reliability.md says how many
-			}
-		}))
+		all = append(all, r.two(r.scheduler))
 	}
 	return all
 }
