@@ -9,8 +9,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// TestTheAnswerIsOfTheRulesOfClassesToo: one that is broken says no, and one that no request can tell of says that it is
-// not known whether all are kept.
+// TestTheAnswerIsOfTheRulesOfClassesToo: one that is broken says no, and of one that no request can tell of it is said
+// that nobody knows.
 func TestTheAnswerIsOfTheRulesOfClassesToo(t *testing.T) {
 	s := &metrics.Summary{Rules: []metrics.Verdict{{Rule: "e2e p95 <= 9s", Met: true}},
 		Classes: []metrics.ClassResult{{Name: "chat", Rules: []metrics.Verdict{{Rule: "ttft p90 <= 1s", Value: 2}}}}}
