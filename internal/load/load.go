@@ -52,7 +52,7 @@ func Of(b *build.Built) (*Load, error) {
 		l.PauseS = b.PauseS()
 		l.Varies = varies(w)
 		if l.Varies {
-			l.SpanS = cmp.Or(w.DurationS, period(w), b.SpanS)
+			l.SpanS = cmp.Or(lasts(w), b.SpanS)
 		}
 	case w.Mixed():
 		l.mix(b)
@@ -107,19 +107,29 @@ func (l *Load) day(w *configs.Workload) error {
 		return err
 	}
 	mean := p.MeanRate(0)
-	l.RatePerS, l.PeakPerS, l.SpanS = mean, a.Rate*(1+a.Amplitude), w.DurationS
+	l.RatePerS, l.PeakPerS = mean, a.Rate*(1+a.Amplitude)
 	if a.Rate > 0 {
 		l.RatePerS = a.Rate
 	}
-	if n := len(a.Points); n > 0 {
+	if len(a.Points) > 0 {
 		highest := 0.0
 		for _, p := range a.Points {
 			highest = max(highest, p.Rate)
 		}
-		l.PeakPerS, l.SpanS = highest*l.RatePerS/mean, cmp.Or(l.SpanS, a.PeriodS, a.Points[n-1].AtS)
+		l.PeakPerS = highest * l.RatePerS / mean
 	}
-	l.SpanS = cmp.Or(l.SpanS, a.PeriodS, float64(w.Requests)/l.RatePerS)
+	l.SpanS = cmp.Or(lasts(w), float64(w.Requests)/l.RatePerS)
 	return nil
+}
+
+// lasts returns how long a rate that rises and falls is followed, in seconds: for as long as the scenario says, for a
+// period, or up to the last of its points; 0: nothing says how long.
+func lasts(w *configs.Workload) float64 {
+	points := w.Arrivals.Points
+	if len(points) == 0 {
+		return cmp.Or(w.DurationS, w.Arrivals.PeriodS)
+	}
+	return cmp.Or(w.DurationS, w.Arrivals.PeriodS, points[len(points)-1].AtS)
 }
 
 // Unit is what rates of the load are of.

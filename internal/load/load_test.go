@@ -127,6 +127,22 @@ func TestSessionsOfADayAreOfferedWholeDays(t *testing.T) {
 	require.Equal(t, 600.0, s.Workload.DurationS)
 }
 
+// TestADayOfSessionsThatEndsIsOfferedToItsEnd: the mean of a rate by points is that of all of them, however early the
+// requests of the scenario end.
+func TestADayOfSessionsThatEndsIsOfferedToItsEnd(t *testing.T) {
+	for _, turns := range []string{"", "  sessions: {turns: {distribution: fixed, mean: 5}}\n"} {
+		s := scenario(t, "  arrivals: {process: piecewise, points: [{at_s: 0, rate: 1}, {at_s: 50, rate: 8}, "+
+			"{at_s: 100, rate: 2}]}\n  requests: 100\n"+laws+turns)
+		b, err := build.New(s)
+		require.NoError(t, err)
+		defer b.Close()
+		l, err := Of(b)
+		require.NoError(t, err)
+		l.At(s, 4, 100)
+		require.Equal(t, 100.0, s.Workload.DurationS, turns)
+	}
+}
+
 // A rate that was computed is written as one that was meant: the scenario of an answer is there to be read.
 func TestARateIsWrittenWithoutTheNoiseOfComputingIt(t *testing.T) {
 	s := scenario(t, "  arrivals: {process: poisson, rate: 4}\n  requests: 100\n"+laws)
