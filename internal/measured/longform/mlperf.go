@@ -1,6 +1,7 @@
 package longform
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -106,15 +107,21 @@ func (r *row) fewest(d *replica, all int) int {
 	return 0
 }
 
-// withTensorRT are the releases of TensorRT-LLM by the TensorRT that they need, the newest of each as we remember it.
-// Summaries name the latter alone.
-var withTensorRT = map[string]string{
-	"9.3": "0.9", "10.2": "0.11", "10.8": "0.17", "10.10": "0.20", "10.11": "1.0", "10.13": "1.1", "10.14": "1.2",
+// withTensorRT are the releases of TensorRT that summaries name, and the newest of TensorRT-LLM that needs each, as we
+// remember it.
+var withTensorRT = [][2]string{
+	{"9.3", "0.9"}, {"10.2", "0.11"}, {"10.8", "0.17"}, {"10.10", "0.20"}, {"10.11", "1.0"}, {"10.13", "1.1"},
+	{"10.14", "1.2"},
 }
 
-const releaseNote = "MLPerf's rows of TensorRT-LLM name the release of TensorRT: that of TensorRT-LLM is taken to be " +
-	"the newest that needs it, as we remember it (unverified): 0.9 (9.3), 0.11 (10.2), 0.17 (10.8), 0.20 (10.10), 1.0 " +
-	"(10.11), 1.1 (10.13) and 1.2 (10.14)"
+func releaseNote() string {
+	var all []string
+	for _, x := range withTensorRT {
+		all = append(all, fmt.Sprintf("%s (%s)", x[1], x[0]))
+	}
+	return "MLPerf's rows of TensorRT-LLM name the release of TensorRT: that of TensorRT-LLM is taken to be the newest " +
+		"that needs it, as we remember it (unverified): " + strings.Join(all, ", ")
+}
 
 var tensorRT = regexp.MustCompile(`^TensorRT (\d+\.\d+)`)
 
@@ -122,9 +129,14 @@ var tensorRT = regexp.MustCompile(`^TensorRT (\d+\.\d+)`)
 func (r *row) release() string {
 	version := r.Text("version")
 	m := tensorRT.FindStringSubmatch(version)
-	if !r.mlperf() || m == nil || withTensorRT[m[1]] == "" {
+	if !r.mlperf() || m == nil {
 		return version
 	}
-	r.took.release = true
-	return withTensorRT[m[1]]
+	for _, x := range withTensorRT {
+		if x[0] == m[1] {
+			r.took.release = true
+			return x[1]
+		}
+	}
+	return version
 }

@@ -1,10 +1,13 @@
 package longform_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
 
 // mlperf is a row of a system of 8 GPUs whose division its summary leaves out.
@@ -108,9 +111,12 @@ func TestASummaryThatNamesTensorRTIsOfTheReleaseThatNeedsIt(t *testing.T) {
 	for written, want := range map[string]string{"TensorRT 10.11.0.33; CUDA 12.9": "1.0",
 		"TensorRT 9.3.0; CUDA 12.2": "0.9", "TensorRT 10.14; CUDA 13.1; cuDNN 9.17; T": "1.2",
 		"TensorRT 77.1": "TensorRT 77.1", "vLLM 0.10.0": "vLLM 0.10.0"} {
-		run := oneRun(t, mlperf("gpu", "h200-sxm", "weights", "fp8", "version", written)...)
+		f, err := measuredtest.ReadText(t, table(mlperf("gpu", "h200-sxm", "weights", "fp8", "version", written)...))
+		run := measuredtest.OneRun(t, f, err)
 		require.Empty(t, run.Skip)
 		assert.Equal(t, want, run.Labels.Version, written)
+		said := strings.Contains(strings.Join(f.Notes, "\n"), "(unverified): 0.9 (9.3), 0.11 (10.2), ")
+		assert.Equal(t, want != written, said, "%s: %q", written, f.Notes)
 	}
 	run := oneRun(t, mlperf("source", "me", "tp", "1", "isl", "300", "version", "TensorRT 10.14")...)
 	assert.Equal(t, "TensorRT 10.14", run.Labels.Version, "whatever others write")

@@ -215,7 +215,7 @@ func (a *assumptions) notes() (said []string) {
 			"shared, as the other rows of that table and the next one for the same GPUs do"},
 		{a.ranIn, ranInNote},
 		{a.fewest, fewestNote},
-		{a.release, releaseNote},
+		{a.release, releaseNote()},
 	} {
 		if x.taken {
 			said = append(said, x.note)
