@@ -30,7 +30,8 @@ type SpecialDefaults struct {
 	RanksConservativeness float64 `yaml:"ranks_conservativeness"` // on schedule_conservativeness, with several ranks
 	DecodesUncached       bool    `yaml:"decodes_uncached"`       // enable_prefix_caching is off in pools of role decode
 	ReservedDecodeTokens  int     `yaml:"reserved_decode_tokens"` // kept free for each request of a pool of role decode
-	// caches that may come to a pool of role decode beside max_num_seqs: so many times that, if it is at most the next
+	// caches that may come to a pool of role decode beside max_num_seqs, as a multiple of that; none where it is more
+	// than extra_decode_slots_up_to
 	ExtraDecodeSlots     int                `yaml:"extra_decode_slots"`
 	ExtraDecodeSlotsUpTo int                `yaml:"extra_decode_slots_up_to"`
 	Synchronous          []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off

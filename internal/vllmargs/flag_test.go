@@ -127,6 +127,8 @@ func TestWhatHidesExchangesIsRead(t *testing.T) {
 		ranks + "--enable-single-batch-overlap --enable-two-batch-overlap":         "batch_overlap: two-batch",
 		ranks + "--enable-two-batch-overlap --enable-single-batch-overlap":         "batch_overlap: two-batch",
 		"vllm serve -tp 8 --enable-dbo":                                            "",
+		"vllm serve -pp 8 --disable-custom-all-reduce":                             "",
+		"vllm serve -dp 8 -ep --disable-custom-all-reduce":                         "",
 		"vllm serve -dp 8 -ep --no-enable-dbo --no-disable-custom-all-reduce":      "",
 		"sglang serve --tp 8 --enable-single-batch-overlap --moe-a2a-backend none": "",
 	} {

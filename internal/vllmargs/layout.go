@@ -67,6 +67,12 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	if experts != "" {
 		all = append(all, setting{key: "expert_parallel", value: "true", by: experts})
 	}
+	switch g := d.nccl; {
+	case g != nil && tensor > 1:
+		all = append(all, setting{key: "disable_custom_all_reduce", value: "true", by: by(g)})
+	case g != nil:
+		d.idle(g, "no GPUs share the layers of a rank")
+	}
 	return append(all, d.exchanged(experts != "" && ranks > 1)...), nil
 }
 
@@ -83,9 +89,6 @@ func (d *draft) exchanged(ranked bool) (all []setting) {
 		all = append(all, setting{key: "batch_overlap", value: d.overlap, by: by(g)})
 	case g != nil:
 		d.idle(g, "no data-parallel ranks have experts for each other")
-	}
-	if d.nccl != nil {
-		all = append(all, setting{key: "disable_custom_all_reduce", value: "true", by: by(d.nccl)})
 	}
 	switch n := d.redundant.n; {
 	case d.eplb == nil && n > 0:
