@@ -94,8 +94,8 @@ func (d *Deployment) expertShare() float64 {
 //   - Whole experts lie on more GPUs than a host has: engines sort what an all-to-all brings by expert, for grouped
 //     products.
 //   - Prompts are all that is run, so that batches are large and nothing waits for them. What the fit takes for slow
-//     experts is also what decodes cost the prompts beside them: with it prefill workers are as slow as a third of
-//     what was measured.
+//     experts is also what decodes cost the prompts beside them: with it the slowest prefill workers are a third as
+//     fast as measured ones.
 //   - Decodes are all that is run, and data-parallel ranks share whole experts, to which an all-to-all sorts rows too.
 //
 // The latter two hold for activations in fp8 or fp4. Servers whose ranks run both keep the fit: of the published ones,
