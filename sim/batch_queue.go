@@ -143,8 +143,8 @@ func (in *Instance) endUnseen() bool {
 	return vain || in.Queued()+in.Incoming() > 0
 }
 
-// allocatedUnseen returns the blocks of r, for which another token has been composed since it ended, unless decodes are
-// paused.
+// allocatedUnseen returns the blocks of r, which has left the decode set and for which another token has been composed
+// since it ended, unless decodes are paused. What its windows had passed then is noted.
 func (in *Instance) allocatedUnseen(r *Request) int64 {
 	if in.batch.set.Counted() || !in.paged(r) || in.work.paused {
 		return in.allocated(r)

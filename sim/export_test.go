@@ -15,13 +15,23 @@ func CheckCaches(c *Cluster) error {
 	return nil
 }
 
-// CheckSets reports, after a run that served everything, what an instance's batch has kept of its members.
+// CheckSets reports, after a run that served everything, what an instance has kept of requests: in its batches, in
+// host memory, or on their way.
 func CheckSets(c *Cluster) error {
 	for in := range built(c.instances) {
-		b := &in.batch
-		if !b.set.Empty() || b.n != 0 || b.remaining != 0 || len(b.long)+len(b.traced) != 0 {
-			return fmt.Errorf("instance %d: %d sequences in the decode set, %d in the batch, %d remaining tokens",
-				in.ID, b.set.Len(), b.n, b.remaining)
+		for _, one := range in.batches() {
+			b := &one.batch
+			lists := len(b.long) + len(b.traced) + len(b.prefill) + len(b.finished) + len(b.ended) + len(b.deferred) +
+				len(b.cancelled) + len(b.astray)
+			if !b.set.Empty() || b.n != 0 || b.remaining != 0 || lists != 0 {
+				return fmt.Errorf("instance %d: %d sequences in the decode set, %d in the batch, %d in lists of it, %d remaining "+
+					"tokens", in.ID, b.set.Len(), b.n, lists, b.remaining)
+			}
+		}
+		t := &in.transfers
+		if in.swap.free != in.pool.SwapBlocks || t.outside()+len(t.awaiting)+len(t.ahead)+t.cacheless != 0 ||
+			t.lacking != 0 || t.staying != (staying{}) {
+			return fmt.Errorf("instance %d: %d blocks of host memory are free, and transfers are %+v", in.ID, in.swap.free, *t)
 		}
 	}
 	return nil

@@ -90,6 +90,9 @@ func TestLimitsOfPoolsBelongToThem(t *testing.T) {
 		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: -1, Window: 1, TokensMax: 1} }},
 		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 0, TokensMax: 1} }},
 		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1, TokensMax: 0} }},
+		{true, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1<<30 - 2, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: 1<<30 - 1, TokensMax: 1} }},
+		{false, func(p *PoolSpec) { p.Passing = Passing{Blocks: 1, Window: math.MaxInt32, TokensMax: math.MaxInt32} }},
 		{true, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32 }},
 		{false, func(p *PoolSpec) { p.PrefixCaching, p.KVBlocks = true, math.MaxInt32+1 }},
 	} {
@@ -305,4 +308,15 @@ func TestLimitsOfRunsBelongToThem(t *testing.T) {
 		c.change(&config)
 		assert.Equal(t, c.ok, config.validate() == nil, i)
 	}
+}
+
+// TestWhatIsLeftOfAStepHasItsParts: a step of decodes alone that had begun before consists of the parts of what is left
+// of it.
+func TestWhatIsLeftOfAStepHasItsParts(t *testing.T) {
+	in := &Instance{}
+	in.step.price = Segment{First: 100}
+	in.step.price.Part[KV].A, in.step.price.Part[Overhead].A = 80, 20
+	in.step.wait = -60
+	in.shorten()
+	assert.Equal(t, Breakdown{KV: 32, Overhead: 8}, in.StepBreakdown())
 }

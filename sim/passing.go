@@ -181,9 +181,10 @@ func (p *PoolSpec) validateWindows() error {
 		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
 			"in all", p.Name, w.Blocks, w.BlocksMax)
 	case v.Blocks < 0 || int64(v.Blocks)*int64(p.MaxModelLen) > math.MaxInt32/2 ||
-		v.Blocks > 0 && (v.Window < 1 || v.TokensMax < 1 || *w != Windowed{}):
-		return fmt.Errorf("sim: pool %q: windows pass %+v; want no blocks below 0, a window and its tokens, and no Windowed",
-			p.Name, *v)
+		v.Blocks > 0 && (v.Window < 1 || v.TokensMax < 1 || int64(v.Window)+int64(v.TokensMax) > math.MaxInt32/2 ||
+			*w != Windowed{}):
+		return fmt.Errorf("sim: pool %q: windows pass %+v; want no blocks below 0, a window and its tokens, at most 2^30 "+
+			"together, and no Windowed", p.Name, *v)
 	case v.Blocks > 0 && (p.RadixCache || p.SwapBlocks > 0 || p.commits()):
 		return fmt.Errorf("sim: pool %q: windows pass no blocks of a RadixCache, or with SwapBlocks, or where a Scheduler "+
 			"counts what requests may come to take", p.Name)

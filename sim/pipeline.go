@@ -59,9 +59,8 @@ func (p *Pool) addStages(c *Cluster) {
 func (l *pipeline) reset() {
 	clear(l.free)
 	l.queue, l.busy, l.turn = l.queue[:0], 0, 0
-	l.next = 0
+	l.ahead, l.serial = ahead{samples: l.samples}, serial{past: l.past}
 	clear(l.samples)
-	l.serial = serial{past: l.past}
 	clear(l.past)
 	for _, lane := range l.lanes {
 		lane.resetBatch()

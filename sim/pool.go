@@ -41,7 +41,7 @@ type PoolSpec struct {
 	BlockSize        int32        // tokens per block
 	SequenceBlocks   int32        // blocks that a sequence needs whatever its length
 	Windowed         Windowed     // blocks that it needs up to the length of a window
-	Passing          Passing      // blocks that the chunks of its prompt need; not with RadixCache
+	Passing          Passing      // or that it needs as long as no window has passed them; not with Windowed
 	MaxModelLen      int32        // prompt plus output tokens; longer requests are rejected
 	PromptMax        int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows          []Window     // limits on attention that Model prices; at most two

@@ -247,21 +247,21 @@ type Breakdown [NumWaits]Duration
 // first, then prompts, then drafts, and the parts are those of the step that remains.
 func (in *Instance) StepBreakdown() (parts Breakdown) {
 	copy(in.report.ranks, in.step.ranks)
-	left, whole := in.step.price.First, in.step.price.First-min(0, in.step.wait)
 	in.step.price.FirstParts((*Parts)(parts[:NumParts]))
-	parts[Overhead] += whole - left
-	left = whole
+	whole := in.step.price.First - min(0, in.step.wait) // of a step that had begun before; its parts are those of the rest
+	left := whole
 	for _, w := range [...]Wait{Copying, Prefill, Drafting} {
 		if in.reduce(w) {
 			left = in.without(w, left, &parts)
 		}
 	}
-	if whole > in.step.price.First {
+	switch wait := in.step.wait; {
+	case wait >= 0:
+		parts[Overhead] -= wait
+		parts[Staging] += wait
+	case left < whole: // then the parts are those of the whole step
 		parts.shorten(in.step.price.First, whole)
-		return parts
 	}
-	parts[Overhead] -= in.step.wait
-	parts[Staging] += in.step.wait
 	return parts
 }
 
