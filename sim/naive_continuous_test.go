@@ -23,7 +23,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		r.decoding, r.missed = r.decoding || r.missed, false
 	}
 	in.drafting = n.drafts(len(n.emitters(in)))
-	budget, left := n.share(in, p)
+	budget, left, short := n.share(in, p)
 	chunks := 0
 	for _, r := range in.running {
 		if !r.decoding {
@@ -38,7 +38,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		budget, preempted = n.turns(in, p)
 		in.again = !in.computes()
 	} else {
-		n.grow(in)
+		n.grow(in, short)
 		for _, r := range left {
 			n.leaveOut(r)
 		}
@@ -69,31 +69,35 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 }
 
 // share gives the running requests, in their order, what they want of the budget and its drafter's slots, as far as
-// that goes. It returns what is left of the budget, and the decodes that get nothing of it.
-func (n *naive) share(in *naiveInstance, p *schedulers.Continuous) (budget int32, left []*naiveRequest) {
+// that goes. It returns what is left of the budget, the decodes that get nothing of it, and whether any gets less than it
+// wants, but for a prompt behind all others.
+func (n *naive) share(in *naiveInstance, p *schedulers.Continuous) (budget int32, left []*naiveRequest, short bool) {
 	budget = p.MaxNumBatchedTokens
-	for _, r := range in.running {
+	for i, r := range in.running {
 		decodes := r.decoding && n.emits(in, r)
 		room := budget - p.DraftSlots
 		switch {
 		case r.decoding && !decodes:
 			continue
 		case decodes && room <= 0:
-			left = append(left, r)
+			left, short = append(left, r), true
 		case decodes:
 			all := n.decodeOf(in, r)
 			r.want = min(all, room)
 			if r.want < all {
+				short = true
 				n.cover["drafts cut by the budget"]++
 			}
 		default:
 			r.want = n.chunkOf(p, r.Pending(), room)
+			whole := n.chunkOf(p, r.Pending(), p.MaxNumBatchedTokens)
+			short = short || r.want < whole && i < len(in.running)-1
 		}
 		if r.want > 0 {
 			budget -= r.want + p.DraftSlots
 		}
 	}
-	return budget, left
+	return budget, left, short
 }
 
 func (n *naive) chunkOf(p *schedulers.Continuous, pending, budget int32) int32 {
@@ -171,7 +175,9 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 	if filler > 0 {
 		n.cover["rows filled"]++
 	}
+	r.reserve = 0
 	if p.Reserve != schedulers.AsComputed {
+		r.reserve = takes
 		n.cover["reserved blocks"] += int(takes - n.needs(computed))
 	}
 	return want + filler

@@ -92,14 +92,20 @@ func (n *naive) demand(batch []*naiveRequest) (blocks int64) {
 	return blocks
 }
 
-// grow gives every one of a batch the blocks for its step.
-func (n *naive) grow(in *naiveInstance) {
+// grow gives every one of a batch the blocks for its step: in turn, so that one has some before windows of the next
+// have passed others, or all at once.
+func (n *naive) grow(in *naiveInstance, inTurn bool) {
 	for _, r := range in.running {
-		n.pass(in, r)
+		if !inTurn {
+			n.pass(in, r)
+		}
 	}
 	for _, r := range in.running {
 		if r.want > 0 {
 			n.allocate(in, r, r.blocks+n.lasts(r))
+			if inTurn {
+				n.peak = max(n.peak, n.blocks-in.free)
+			}
 		}
 	}
 }

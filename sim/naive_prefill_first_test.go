@@ -32,7 +32,7 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *schedulers.PrefillFirst) 
 		}
 		preempted = true
 	}
-	n.grow(in)
+	n.grow(in, false)
 	for !preempted && len(in.swapped) > 0 && len(in.running) < p.MaxNumSeqs {
 		room := in.free
 		if len(in.running) > 0 {

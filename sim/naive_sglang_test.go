@@ -156,7 +156,7 @@ func (n *naive) rideSGLang(in *naiveInstance, batch []*naiveRequest) bool {
 		return false
 	}
 	n.setAside(in, len(batch))
-	n.grow(in)
+	n.grow(in, false)
 	if len(batch) > 0 {
 		n.cover["mixed steps"]++
 		if in.drafting > 0 {
@@ -273,7 +273,7 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	}
 	if n.demand(batch) <= in.free {
 		n.setAside(in, len(batch))
-		n.grow(in)
+		n.grow(in, false)
 		if len(batch) > 0 && ahead != "retracted" {
 			s.ratio = max(s.ratio-p.NewTokenRatioDecay, p.MinNewTokenRatio)
 		}
@@ -298,7 +298,7 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		n.cover["retracted alone"]++
 	}
 	n.setAside(in, len(batch))
-	n.grow(in)
+	n.grow(in, false)
 	n.estimate(in, batch)
 }
 

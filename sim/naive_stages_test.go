@@ -229,7 +229,8 @@ func (n *naive) knowsLimit(in *naiveInstance, r *naiveRequest) bool {
 			known++
 		}
 	}
-	return known+1 >= r.Limit() || r.Computed+1 >= n.maxLen
+	reserved := r.reserve > 0 && n.needs(r.Prompt+r.Output-1) <= r.reserve
+	return known+1 >= r.Limit() || r.Computed+1 >= n.maxLen || reserved
 }
 
 // composeBatch composes a batch of the requests that are in none, which the first stage begins with as of began.

@@ -52,6 +52,7 @@ type naiveRequest struct {
 	prefill   int32 // of the tokens computed, those that were not decoded
 	pad       int32 // tokens by which a static batch makes its prompt longer
 	blocks    int64
+	reserve   int64    // blocks that it took at its admission for tokens to come; 0: none
 	passed    int32    // blocks of tokens that its windows have passed
 	underWay  int32    // of its tokens, those that do not count as computed for that
 	ahead     *found   // with pages: what was found for it, if it waits and has the blocks of the next step already

@@ -24,7 +24,7 @@ func (sc *scenario) drawStages(n int32) {
 // settleStages has an engine with stages schedule synchronously, where it cannot do otherwise.
 func (sc *scenario) settleStages() {
 	if len(sc.stages) > 1 {
-		serial := sc.speculation == nil && sc.policy.(*schedulers.Continuous).Reserve == schedulers.AsComputed
+		serial := sc.speculation == nil
 		sc.ahead = sc.queues() && sc.maxNumSeqs == 0 && (sc.fillsQueue() || serial)
 	}
 }
