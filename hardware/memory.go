@@ -28,7 +28,7 @@ type Memory struct {
 	SequenceBlocks int32 // blocks for FixedBytes
 
 	// Windowed is the blocks that groups of sliding windows take with each block of tokens, up to the length of a window.
-	// A request has no more of them, but for what Passing says.
+	// Where an engine frees what a window has passed, that is Passing's to say, see PassWindows.
 	// Like vLLM, which pads all groups to the size of the smallest (v1/core/kv_cache_planning.py), it counts whole blocks.
 	Windowed sim.Windowed
 
@@ -50,7 +50,8 @@ func (m *Memory) PassWindows(d *Deployment, tokensMax, blockSize int, lags bool)
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 }
 
-// passing returns the most blocks that the chunks of a sequence of n blocks of tokens take for a time.
+// passing returns how many blocks more than those of Windowed a sequence of n blocks of tokens has at most, while its
+// prompt is computed in chunks and windows have not passed what is before them.
 func (m *Memory) passing(n, blockSize int64) int64 {
 	p := &m.Passing
 	if p.Blocks == 0 {
