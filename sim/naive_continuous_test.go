@@ -69,8 +69,8 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 }
 
 // share gives the running requests, in their order, what they want of the budget and its drafter's slots, as far as
-// that goes. It returns what is left of the budget, the decodes that get nothing of it, and whether any gets less than it
-// wants, but for a prompt behind all others.
+// that goes. It returns what is left of the budget, the decodes that get nothing of it, and whether it is short for any
+// but a prompt behind all others.
 func (n *naive) share(in *naiveInstance, p *schedulers.Continuous) (budget int32, left []*naiveRequest, short bool) {
 	budget = p.MaxNumBatchedTokens
 	for i, r := range in.running {
