@@ -131,22 +131,11 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		n.cover["prompts that wait for a whole row"]++
 		return 0
 	}
-	var takes int64
 	computed := f.tokens + want
 	if n.speculation != nil {
 		computed = min(computed+filler+n.lookAhead(true), n.maxLen)
 	}
-	switch p.Reserve {
-	case schedulers.AsComputed:
-		takes = n.needs(computed)
-	case schedulers.WholePrompt:
-		takes = n.needs(whole)
-	case schedulers.MaxOutput:
-		takes = n.needs(r.Prompt + r.Limit())
-	case schedulers.MaxModelLen:
-		takes = n.needs(p.MaxModelLen)
-	}
-	takes = max(takes, n.needs(computed))
+	takes := max(n.reserves(r, p), n.needs(computed))
 	asks := takes - int64(n.passing.Blocks*n.before(f.tokens))
 	if p.SchedulerReserveFullISL && r.ahead == nil {
 		asks = max(asks, n.fits(f.tokens, whole))
@@ -181,6 +170,19 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		n.cover["reserved blocks"] += int(takes - n.needs(computed))
 	}
 	return want + filler
+}
+
+// reserves returns the blocks that r takes at its admission for tokens to come, with those that it computes; 0: none.
+func (n *naive) reserves(r *naiveRequest, p *schedulers.Continuous) int64 {
+	switch p.Reserve {
+	case schedulers.WholePrompt:
+		return n.needs(r.Prompt + r.Emitted)
+	case schedulers.MaxOutput:
+		return n.needs(r.Prompt + r.Limit())
+	case schedulers.MaxModelLen:
+		return n.needs(p.MaxModelLen)
+	}
+	return 0
 }
 
 // waitsForOthers reports whether the first prompt of a step waits for others, and counts the step if so.
