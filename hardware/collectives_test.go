@@ -246,3 +246,52 @@ func TestGroupsGatherWhatExpertsYield(t *testing.T) {
 	d.Parallel.Engine = ""
 	assert.InDelta(t, p.TimeS, before-communicationS(t, d, 64*4), 2e-12)
 }
+
+// What a collective takes in a model is a multiple of what its kernel takes alone, and as much more for each: where the
+// least time of a kernel that sends decides, as of few rows within a host by the normal ones, as of many.
+func TestACollectiveInAModelIsAMultipleOfItsKernel(t *testing.T) {
+	ways := []hardware.AllToAll{hardware.LowLatency, hardware.Normal, hardware.OneSided, hardware.AllGather}
+	least := 0
+	for mode, way := range ways {
+		for _, ranks := range []int{8, 16} {
+			d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+			d.Parallel.Expert, d.Parallel.AllToAll, d.Parallel.Data = true, way, ranks
+			if d.Validate() != nil {
+				continue // they write to no other host
+			}
+			for _, rows := range []int{1, 4, 64, 512} {
+				for i, name := range []string{hardware.DispatchPart, hardware.CombinePart} {
+					d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
+					alone := partOf(d, rows*ranks, name).TimeS / 58
+					if way != hardware.AllGather {
+						near, _ := hardware.Sends(&d, 8, mode)
+						require.GreaterOrEqual(t, alone, near[i].LeastS*(1-1e-9))
+						if alone <= near[i].LeastS*(1+1e-9) {
+							least++
+						}
+					}
+					d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1.5, 20e-6
+					assert.InEpsilon(t, 1.5*alone+20e-6, partOf(d, rows*ranks, name).TimeS/58, 1e-9, "%s of %d rows by %s", name,
+						rows, way)
+				}
+			}
+		}
+	}
+	assert.Positive(t, least, "the least time of a kernel decides")
+}
+
+// At the peaks of its links, what each GPU gathers of 16 in two hosts comes from seven of its own eight over theirs,
+// and half of all over the adapters of eight.
+func TestAGatherAtThePeakOfItsLinks(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Parallel.Expert, d.Parallel.AllToAll = true, hardware.AllGather
+	const bytes = 58 * 512 * 7168 * 2.0
+	for hosts, networkS := range map[float64]float64{1: 0, 2: 1. / 2 / 8 / 50e9, 4: 3. / 4 / 8 / 50e9} {
+		d.Parallel.Data = int(8 * hosts)
+		for _, name := range []string{hardware.DispatchPart, hardware.CombinePart} {
+			p := partOf(d, 512, name)
+			assert.InEpsilon(t, bytes*(7./8/450e9+networkS), p.LinkPeakS, 1e-9, "%s over %g hosts", name, hosts)
+			assert.Greater(t, p.TimeS, p.LinkPeakS)
+		}
+	}
+}

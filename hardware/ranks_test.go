@@ -158,3 +158,25 @@ func TestASegmentEndsWhereAnotherRankIsTheSlowest(t *testing.T) {
 		}
 	}
 }
+
+// Ranks with equal batches of decodes and prompts, as many tokens of either among others, step as long as one batch of
+// which each has an even share; a rank whose tokens are all of prompts, or half of them, is not left out.
+func TestRanksWithPromptsShareEvenly(t *testing.T) {
+	d := deployment(t, "deepseek-v3.2", "h200-sxm", 1)
+	d.Parallel.Data, d.Parallel.Expert = 16, true
+	r := hardware.NewRoofline(d, 0)
+	for _, tokens := range []int{1, 7, 8, 9, 500} {
+		var all batch
+		one := alike(8, 1000)
+		one.chunks, one.ends = []chunk{{200, tokens}}, 1
+		batches := make([]batch, d.Parallel.Data)
+		for i := range batches {
+			batches[i] = one
+			all.decodes, all.chunks = append(all.decodes, one.decodes...), append(all.chunks, one.chunks...)
+			all.ends++
+		}
+		together, each := price(r, all), priceRanks(r, &d, batches)
+		assert.Equal(t, together.First, each.First, "%d tokens", tokens)
+		assert.Equal(t, together.Part, each.Part, "%d tokens", tokens)
+	}
+}

@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // TestWhatCannotBeDeployedIsRefused, each by what is wrong with it; what is next to it is accepted.
@@ -120,4 +122,60 @@ func TestPeakSharesAreOfWhatAPartWaitsFor(t *testing.T) {
 	assert.True(t, slow.Slow)
 	assert.False(t, shares(0.05, 256)["experts"].Slow, "few rows never reach the peak")
 	assert.False(t, shares(0.1, 4096)["experts"].Slow)
+}
+
+// TestExpertsMultiplyTheTokensOfAllRanks: of nine sequences the busiest of eight ranks has two.
+func TestExpertsMultiplyTheTokensOfAllRanks(t *testing.T) {
+	d := deployment(t, "deepseek-v3", "h200-sxm", 1)
+	d.Parallel.Expert, d.Parallel.Data = true, 8
+	others := 0
+	for _, s := range hardware.NewRoofline(d, 0).PeakShares(9, 1000) {
+		if s.Part == "experts" {
+			assert.Equal(t, 9, s.Rows)
+			continue
+		}
+		assert.Equal(t, 2, s.Rows, s.Part)
+		others++
+	}
+	assert.Positive(t, others)
+}
+
+// TestKVHeadsAreSplitOrCopied evenly: of 24 query heads with 8 of keys and values, 2, 4 and 8 GPUs have some each and
+// 24 a copy for three; 3, 6 and 12 neither.
+func TestKVHeadsAreSplitOrCopied(t *testing.T) {
+	for tensor, fits := range map[int]bool{1: true, 2: true, 3: false, 4: true, 6: false, 8: true, 12: false, 24: true} {
+		d := deployment(t, "llama-3.1-70b", "h100-sxm", 1)
+		d.Model.Layers = slices.Clone(d.Model.Layers)
+		for i := range d.Model.Layers {
+			d.Model.Layers[i].Mixer.Attention.Heads, d.Model.Layers[i].Mixer.Attention.KVHeads = 24, 8
+		}
+		d.Parallel.Tensor = tensor
+		if err := d.Validate(); fits {
+			assert.NoError(t, err, "%d", tensor)
+		} else {
+			assert.ErrorContains(t, err, "neither divides the 8 KV heads", "%d", tensor)
+		}
+	}
+}
+
+// TestAMicrobatchIsOneBatchOfAllLayers: what passes through the stages as it is reads the weights and the caches of
+// each of them, and no less for there being several.
+func TestAMicrobatchIsOneBatchOfAllLayers(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		ranks int
+	}{{"llama-3.1-70b", 1}, {"mixtral-8x7b", 1}, {"mixtral-8x7b", 2}} {
+		d := deployment(t, c.model, "h200-sxm", 2)
+		d.Parallel.Data, d.Parallel.Microbatch = c.ranks, true
+		for _, n := range []int{1, 2, 3, 8, 33} {
+			d.Parallel.Pipeline = 1
+			one := price(hardware.NewRoofline(d, 0), alike(n, 700))
+			d.Parallel.Pipeline = 4
+			four := price(hardware.NewRoofline(d, 0), alike(n, 700))
+			for _, part := range []sim.Part{sim.Weights, sim.KV, sim.Compute} {
+				assert.Equal(t, one.Part[part], four.Part[part], "%s, %d sequences", c.model, n)
+			}
+			assert.Greater(t, four.Part[sim.Communication].A, one.Part[sim.Communication].A)
+		}
+	}
 }

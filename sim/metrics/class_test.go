@@ -135,3 +135,16 @@ func TestClassesByWindowSumToTheRun(t *testing.T) {
 		}
 	})
 }
+
+// TestAClassWithWindowsHasTheGapsOfItsTokens in its latencies, which are kept by windows.
+func TestAClassWithWindowsHasTheGapsOfItsTokens(t *testing.T) {
+	f := &Full{}
+	f.Windows = NewWindows(WindowArguments{Width: 10})
+	f.SeparateClasses([]Class{{Name: "all"}})
+	f.WindowClasses([]WindowArguments{{Width: 10}})
+	f.Run(new(sim.Instance), 0, &sim.Segment{First: 10, Steps: 3}, 3, 7)
+	got := f.classResults(1, 600)
+	require.Len(t, got, 1)
+	assert.EqualValues(t, 21, got[0].Latency.ITL.N)
+	assert.InEpsilon(t, 10e-12, float64(got[0].Latency.ITL.Mean), 1e-9)
+}

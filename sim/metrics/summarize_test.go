@@ -231,3 +231,30 @@ func TestARentIsOfPromptsAndOutputs(t *testing.T) {
 		assert.Zero(t, c.PeakUSDPerHour, "there are no windows")
 	}
 }
+
+// TestRentsAreByPurchase: of three replicas one is reserved and one a spot one, and all are always up. The third is paid
+// what the rent is above these two.
+func TestRentsAreByPurchase(t *testing.T) {
+	of := func(set ...string) (*metrics.Cost, float64) {
+		_, s, _ := run(t, append(set, "pools.serve.replicas=3")...)
+		return s.Cost, s.Pools[0].Utilization
+	}
+	plain, _ := of()
+	assert.Zero(t, plain.ReservedUSDPerHour)
+	assert.Zero(t, plain.SpotUSDPerHour)
+	c, busy := of("pools.serve.reserved_replicas=1", "pools.serve.reserved_price_per_hour=1",
+		"pools.serve.spot_replicas=1", "pools.serve.spot_price_per_hour=0.5")
+	assert.InDelta(t, 1, c.ReservedUSDPerHour, 1e-9)
+	assert.InDelta(t, .5, c.SpotUSDPerHour, 1e-9)
+	assert.InDelta(t, 1.5+plain.USDPerHour/3, c.USDPerHour, 1e-9)
+	assert.InDelta(t, c.USDPerHour*(1-busy), c.IdleUSDPerHour, 1e-9)
+}
+
+// TestOneTokenHasAPrice: the time of a prompt of one token is that token's.
+func TestOneTokenHasAPrice(t *testing.T) {
+	_, s, _ := run(t, "workload.prompt_tokens.mean=1", "workload.output_tokens.mean=2", "workload.requests=1")
+	require.NotNil(t, s.Cost)
+	require.NotNil(t, s.Cost.Split)
+	input, output := s.Cost.Split.USDPerMillionInputTokens, 2*s.Cost.Split.USDPerMillionOutputTokens
+	assert.InEpsilon(t, s.Cost.Split.InputShare, input/(input+output), 1e-9)
+}

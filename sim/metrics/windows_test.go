@@ -241,3 +241,70 @@ func TestWindowsDoubleWhereTheyAreTooMany(t *testing.T) {
 	require.Equal(t, sim.Duration(20), w.width)
 	require.Len(t, w.list, windowsMax/2+1)
 }
+
+// TestABacklogIsFarMoreThanUsuallyWait: compared with its definition, over runs of windows that meet the SLO, break it
+// or have nothing to judge. Half of the windows that met it had no more waiting than the usual number.
+func TestABacklogIsFarMoreThanUsuallyWait(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var windows []WindowResult
+		var met []int64
+		missed := false
+		for i := range rapid.IntRange(1, 12).Draw(t, "windows") {
+			w := WindowResult{FromS: float64(i), ToS: float64(i + 1), Waiting: rapid.Int64Range(0, 40).Draw(t, "waiting")}
+			if kind := rapid.IntRange(0, 4).Draw(t, "kind"); kind > 0 {
+				good := kind > 1
+				w.Met = &good
+				if missed = missed || !good; good {
+					met = append(met, w.Waiting)
+				}
+			}
+			windows = append(windows, w)
+		}
+		few := int64(10)
+		for _, usual := range met {
+			below, upTo := 0, 0
+			for _, n := range met {
+				if n < usual {
+					below++
+				}
+				if n <= usual {
+					upTo++
+				}
+			}
+			if below <= len(met)/2 && upTo > len(met)/2 {
+				few = 10 + 2*usual
+			}
+		}
+		var want *Backlog
+		for i := range windows {
+			if n := windows[i].Waiting; missed && n > few && (want == nil || n > want.Requests) {
+				want = &Backlog{Requests: n, PeakS: windows[i].ToS}
+			} else if want != nil && want.EndS == nil && n <= few {
+				want.EndS = &windows[i].ToS
+			}
+		}
+		require.Equal(t, want, backlog(windows), "%d are few: %+v", few, windows)
+	})
+}
+
+// TestTokensThatComeTogetherAreOneChunk, be it one of them: the gaps between chunks are those that are not zero.
+func TestTokensThatComeTogetherAreOneChunk(t *testing.T) {
+	for together := range 3 {
+		m := &Recorder{Windows: NewWindows(WindowArguments{Width: 10 * sim.Second, Rules: Rules{
+			rule(RuleITL, 50, sim.Second/2)}})}
+		answered(m, 1, 2)
+		m.Run(nil, sim.Time(2*sim.Second), &sim.Segment{First: sim.Second, Steps: 9}, 2, 1)
+		if together > 0 {
+			m.Burst(nil, sim.Time(4*sim.Second), together)
+		}
+		w := m.Windows.Results(sim.Time(5 * sim.Second)).Windows[0]
+		assert.EqualValues(t, 2+together, w.ITL.N)
+		assert.Equal(t, []string{"itl p50 <= 500ms"}, w.Missed, "of chunks, %d tokens came with another", together)
+		if together == 0 {
+			assert.Nil(t, w.ITLChunk)
+			continue
+		}
+		assert.EqualValues(t, 2, w.ITLChunk.N)
+		assert.InEpsilon(t, 1, float64(w.ITLChunk.P50), .02)
+	}
+}

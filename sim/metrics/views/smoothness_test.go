@@ -170,3 +170,14 @@ func TestARequestWithoutAGapIsSmooth(t *testing.T) {
 	assert.InDelta(t, 1, of(record(100, 200)).ITLP99Share, 0)
 	assert.InDelta(t, 1, of(record(100, 700)).StalledShare, 0)
 }
+
+// TestEachRequestIsReadOnce, and one with a single chunk has no gap that would miss a limit.
+func TestEachRequestIsReadOnce(t *testing.T) {
+	s := views.SmoothnessOf([]views.Record{record(100), record(100, 900), record(100, 400)},
+		views.Pace{StallS: .5, ReaderTokensPerS: 10, ITLP99S: .3})
+	assert.EqualValues(t, 3, s.Read.Weight())
+	assert.EqualValues(t, 3, s.Wait.Weight())
+	assert.InDelta(t, 2./3, s.ITLP99Share, 1e-12, "300 ms are no more than the limit")
+	assert.InDelta(t, 1./3, s.StalledShare, 1e-12)
+	assert.InDelta(t, 2./3, s.WaitingShare, 1e-12)
+}
