@@ -262,16 +262,16 @@ func TestACollectiveInAModelIsAMultipleOfItsKernel(t *testing.T) {
 			for _, rows := range []int{1, 4, 64, 512} {
 				for i, name := range []string{hardware.DispatchPart, hardware.CombinePart} {
 					d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
-					alone := partOf(d, rows*ranks, name).TimeS / 58
+					single := partOf(d, rows*ranks, name).TimeS / 58
 					if way != hardware.AllGather {
 						near, _ := hardware.Sends(&d, 8, mode)
-						require.GreaterOrEqual(t, alone, near[i].LeastS*(1-1e-9))
-						if alone <= near[i].LeastS*(1+1e-9) {
+						require.GreaterOrEqual(t, single, near[i].LeastS*(1-1e-9))
+						if single <= near[i].LeastS*(1+1e-9) {
 							least++
 						}
 					}
 					d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1.5, 20e-6
-					assert.InEpsilon(t, 1.5*alone+20e-6, partOf(d, rows*ranks, name).TimeS/58, 1e-9, "%s of %d rows by %s", name,
+					assert.InEpsilon(t, 1.5*single+20e-6, partOf(d, rows*ranks, name).TimeS/58, 1e-9, "%s of %d rows by %s", name,
 						rows, way)
 				}
 			}

@@ -87,3 +87,62 @@ func TestALongQueueIsNotSorted(t *testing.T) {
 		assert.Equal(t, sorted, at <= 2, "with %d waiting, the one with a cached prefix is number %d", waiting, at)
 	}
 }
+
+// TestANodeThatMoreShareComesFirst: each time the first request of the node that most waiting ones share, and of the
+// older of two nodes that as many do, wherever in the queue they stand.
+func TestANodeThatMoreShareComesFirst(t *testing.T) {
+	for bits := range 1 << 7 {
+		tree := new(sim.Contents)
+		nodes, waiting := []int32{tree.Add(0, 40), tree.Add(0, 40)}, [2][]int32{}
+		requests := []sim.Request{{Content: nodes[0], Prompt: 41, Output: 4}, {Content: nodes[1], Prompt: 41, Output: 4}}
+		for i := range 7 {
+			of := bits >> i & 1
+			waiting[of] = append(waiting[of], int32(len(requests)))
+			requests = append(requests, sim.Request{Content: nodes[of], Prompt: 41, Output: 4})
+		}
+		want := []int32{0, 1}
+		for len(want) < len(requests) {
+			first := 0
+			if len(waiting[1]) > len(waiting[0]) {
+				first = 1
+			}
+			want, waiting[first] = append(want, waiting[first][0]), waiting[first][1:]
+		}
+		assert.Equal(t, want, served(schedulers.DFSWeight, 1, tree, requests...), "%b", bits)
+	}
+}
+
+// TestThirtyTwoTokensAreFew: a request of which the cache has as many waits for one that begins alike; with a page more
+// it waits for none.
+func TestThirtyTwoTokensAreFew(t *testing.T) {
+	for cached, want := range map[int32][]int32{
+		28: {0, 1, 2, 4, 3}, 32: {0, 1, 2, 4, 3}, 36: {0, 1, 2, 3, 4},
+	} {
+		tree := new(sim.Contents)
+		node := tree.Add(0, cached)
+		alike, other := tree.Add(node, 60), tree.Add(0, 60)
+		var requests []sim.Request
+		for _, r := range []struct{ content, prompt int32 }{
+			{node, cached}, {tree.Add(0, 40), 40}, {alike, 80}, {alike, 80}, {other, 60},
+		} {
+			requests = append(requests, sim.Request{Content: r.content, Prompt: r.prompt, Output: 4})
+		}
+		assert.Equal(t, want, served(schedulers.LPM, 2, tree, requests...), "%d tokens are cached", cached)
+	}
+}
+
+// TestTheLastTokenOfAPromptIsComputed: of 40 tokens 39 count as cached, no more and no fewer than of a longer prompt
+// that begins with as many; of equals the first to come is served first.
+func TestTheLastTokenOfAPromptIsComputed(t *testing.T) {
+	for cached, want := range map[int32][2][]int32{
+		36: {{0, 1, 2, 3}, {0, 1, 3, 2}}, 40: {{0, 1, 3, 2}, {0, 1, 2, 3}},
+	} {
+		tree := new(sim.Contents)
+		whole, longer := tree.Add(0, 40), tree.Add(0, cached)
+		requests := []sim.Request{{Content: whole, Prompt: 40, Output: 4}, {Content: longer, Prompt: cached, Output: 4},
+			{Content: whole, Prompt: 40, Output: 4}, {Content: longer, Prompt: 60, Output: 4}}
+		assert.Equal(t, want[0], served(schedulers.LPM, 1, tree, requests...), "%d tokens", cached)
+		requests[2], requests[3] = requests[3], requests[2]
+		assert.Equal(t, want[1], served(schedulers.LPM, 1, tree, requests...), "%d tokens", cached)
+	}
+}

@@ -232,8 +232,8 @@ func TestARentIsOfPromptsAndOutputs(t *testing.T) {
 	}
 }
 
-// TestRentsAreByPurchase: of three replicas one is reserved and one a spot one, and all are always up. The third is paid
-// what the rent is above these two.
+// TestRentsAreByPurchase: of three replicas one is reserved and one a spot one, and all are always up. The third costs
+// as much as each does where none is.
 func TestRentsAreByPurchase(t *testing.T) {
 	of := func(set ...string) (*metrics.Cost, float64) {
 		_, s, _ := run(t, append(set, "pools.serve.replicas=3")...)

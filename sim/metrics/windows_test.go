@@ -254,7 +254,8 @@ func TestABacklogIsFarMoreThanUsuallyWait(t *testing.T) {
 			if kind := rapid.IntRange(0, 4).Draw(t, "kind"); kind > 0 {
 				good := kind > 1
 				w.Met = &good
-				if missed = missed || !good; good {
+				missed = missed || !good
+				if good {
 					met = append(met, w.Waiting)
 				}
 			}
