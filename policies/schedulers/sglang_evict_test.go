@@ -60,25 +60,32 @@ func TestPrefixesOfWaitingRequestsAreEvictedLast(t *testing.T) {
 	}
 }
 
-// TestARetractionMakesRoomForStepsToCome: of three requests in 16 pages of 4 tokens the one with the longest prompt, of
-// six pages which a tree keeps, is retracted first. That frees two pages of its output, and of its prompt as many are
-// evicted as the two that go on need beside them for so many steps.
+// TestARetractionMakesRoomForStepsToCome: of three requests in 16 pages of 4 tokens, or four in 19, the one with the
+// longest prompt, of six pages which a tree keeps, is retracted first, when each wants its third page of output, or its
+// second. Two pages are free then, or four. Of the prompt as many are evicted as the others need beside them for so many
+// steps, whether or not the engine composes ahead.
 func TestARetractionMakesRoomForStepsToCome(t *testing.T) {
-	for steps := int32(1); steps < 20; steps++ {
+	for i := range 2 * 2 * 19 {
+		others, steps := int32(2+i%2), int32(1+i/4)
 		tree := new(sim.Contents)
 		node, requests := int32(0), []sim.Request(nil)
-		for i := range int32(6) { // page by page, so that the tree may evict it so
+		for j := range int32(6) { // page by page, so that the tree may evict it so
 			node = tree.Add(node, 4)
-			requests = append(requests, sim.Request{Content: node, Prompt: 4 * (i + 1), Output: 1,
-				Arrival: testcluster.At(int64(2 * i))})
+			requests = append(requests, sim.Request{Content: node, Prompt: 4 * (j + 1), Output: 1,
+				Arrival: testcluster.At(int64(2 * j))})
 		}
-		short := sim.Request{Prompt: 8, Output: 30, Arrival: testcluster.At(50)}
-		requests = append(requests, sim.Request{Content: node, Prompt: 24, Output: 24, Arrival: short.Arrival}, short, short)
+		requests = append(requests, sim.Request{Content: node, Prompt: 24, Output: 24, Arrival: testcluster.At(50)})
+		for range others {
+			requests = append(requests, sim.Request{Prompt: 8, Output: 30, Arrival: testcluster.At(50)})
+		}
 		p := sglang()
 		p.ClipMaxNewTokens, p.RetractDecodeSteps = 1, steps
 		pool := testcluster.NewPool(1, routers.LeastLoaded{})
-		pool.Scheduler, pool.KVBlocks, pool.MaxModelLen = p, 16, 64
+		pool.Scheduler, pool.KVBlocks, pool.MaxModelLen = p, int64(10+3*others), 64
 		pool.PrefixCaching, pool.RadixCache = true, true
+		if i/2%2 == 1 {
+			ahead(pool)
+		}
 		evicted := int64(-1)
 		cluster, _ := testcluster.New(func(c *sim.Config) {
 			c.Contents, c.MaxRun = tree, 1
@@ -90,6 +97,7 @@ func TestARetractionMakesRoomForStepsToCome(t *testing.T) {
 			}
 		}, requests, pool)
 		cluster.Run()
-		assert.EqualValues(t, min(6, max(0, (2*steps+3)/4-2)), evicted, "%d steps", steps)
+		want := (others*steps+3)/4 - 2*(others-1)
+		assert.EqualValues(t, min(6, max(0, want)), evicted, "%d others, %d steps", others, steps)
 	}
 }
