@@ -73,3 +73,17 @@ func TestPartsOfASegmentAreTheExplainedOnes(t *testing.T) {
 		assert.InDelta(t, seconds, g.Part[kind].A.Seconds(), 1e-6, sim.Part(kind))
 	}
 }
+
+// A decode of Llama 3.1 8B multiplies each of 32 query heads with keys and with values of 128 elements for each token
+// of its context, two FLOPs each, in each of 32 layers; it reads 128 KiB a token. Of two GPUs each has half.
+func TestAttentionIsOfTheContext(t *testing.T) {
+	for _, tensor := range []int{1, 2} {
+		d := deployment(t, "llama-3.1-8b", "h100-sxm", tensor)
+		for _, p := range hardware.NewRoofline(d, 1).Parts(3, 1000) {
+			if p.Kind == sim.KV {
+				assert.InEpsilon(t, 3*1000*2*2*32*128*32/float64(tensor), p.FLOPs, 1e-12)
+				assert.InEpsilon(t, 3*1000*(128<<10)/float64(tensor), p.Bytes, 1e-12)
+			}
+		}
+	}
+}

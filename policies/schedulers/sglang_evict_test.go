@@ -62,8 +62,8 @@ func TestPrefixesOfWaitingRequestsAreEvictedLast(t *testing.T) {
 
 // TestARetractionMakesRoomForStepsToCome: of three requests in 16 pages of 4 tokens, or four in 19, the one with the
 // longest prompt, of six pages which a tree keeps, is retracted first, when each wants its third page of output, or its
-// second. Two pages are free then, or four. Of the prompt as many are evicted as the others need beside them for so many
-// steps, whether or not the engine composes ahead.
+// second. Two pages are free then, or four. Of the prompt as many are evicted as the others need beside them for so
+// many steps, whether or not the engine composes ahead.
 func TestARetractionMakesRoomForStepsToCome(t *testing.T) {
 	for i := range 2 * 2 * 19 {
 		others, steps := int32(2+i%2), int32(1+i/4)

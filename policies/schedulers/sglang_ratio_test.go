@@ -26,6 +26,9 @@ func TestARatioFallsFromWhereItWasSet(t *testing.T) {
 			require.Equal(t, from, p.ratio(in))
 		}
 		steps := rapid.Int64Range(1, 1<<40).Draw(t, "steps") >> rapid.IntRange(0, 40).Draw(t, "fewer")
+		if p.NewTokenRatioDecay > 0 && rapid.Bool().Draw(t, "near the end") {
+			steps = max(1, RatioOne/p.NewTokenRatioDecay+rapid.Int64Range(-1, 1).Draw(t, "of it"))
+		}
 		in.PolicyState[ratioStep] -= steps // as many steps later
 		if steps == 0 {
 			require.Equal(t, from, p.ratio(in))

@@ -69,6 +69,9 @@ func TestClassesHaveTheChunksOfTheirRequests(t *testing.T) {
 		return h
 	}
 	assert.Equal(t, want(3).Counts(), f.Stream.Gaps().Counts())
+	tokens := want(3)
+	tokens.Add(0, 3*6)
+	assert.Equal(t, tokens.Counts(), f.Stream.TokenGaps().Counts(), "six of nine come with another")
 	for i, n := range []int64{2, 1} {
 		assert.Equal(t, want(n).Counts(), f.classes[i].Stream.Gaps().Counts())
 		assert.Same(t, f.classes[i].Windows, f.classes[i].Stream.Windows)

@@ -377,3 +377,11 @@ func TestAdaptersAreCountedByRequests(t *testing.T) {
 	r.countAdapters(new(sim.Pool), &totals)
 	assert.Nil(t, r.Adapters, "there are none")
 }
+
+// TestTasksThatBeginAreCounted, though none has ended, and are under way then.
+func TestTasksThatBeginAreCounted(t *testing.T) {
+	m := new(Recorder)
+	require.Nil(t, m.tasks())
+	m.TasksBegun(3)
+	require.Equal(t, []int64{3, 3}, []int64{m.tasks().Begun, m.tasks().Unfinished})
+}

@@ -115,9 +115,9 @@ func TestOneWindowOfTheWholeRunJudgesAsTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		limit := sim.Duration(1 + rnd.Int64N(2e12))
-		m := &Recorder{Rules: Rules{
+		m := &Recorder{Thinks: true, Rules: Rules{
 			rule(RuleTTFT, 95, limit), rule(RuleITL, 90, limit/10), rule(RuleTPOT, 50, limit), rule(RuleE2E, 99, 2*limit),
-			rule(RuleQueue, Mean, limit), rule(RuleTask, 80, 3*limit),
+			rule(RuleQueue, Mean, limit), rule(RuleTask, 80, 3*limit), rule(RuleTTFO, 90, limit),
 			{Share: .5, Terms: []Term{{Metric: RuleE2E, Limit: limit}}},
 		}}
 		m.Windows = NewWindows(WindowArguments{Width: 100 * sim.Second, Rules: m.Rules})
@@ -129,6 +129,10 @@ func TestOneWindowOfTheWholeRunJudgesAsTheRun(t *testing.T) {
 				r.Emitted = 0
 				m.Done(r, r.Admitted, sim.Rejected)
 				continue
+			}
+			r.Reasoning = int32(rnd.IntN(4)) // three of three: there is nothing to read
+			if r.Reasoning%3 > 0 {
+				r.Visible = r.First.Add(sim.Duration(rnd.Int64N(1e12)))
 			}
 			m.First(r)
 			m.Run(nil, r.First, &sim.Segment{First: sim.Duration(1 + rnd.Int64N(1e11)), Steps: 9}, 1, 1)
