@@ -1,7 +1,8 @@
 """Runs notebooks from their first cell to their last, and renders them as pages that read without running.
 
-A conclusion has numbers in it, and a notebook says in the metadata of that cell, as claims, what each of them is of its
-run: an expression that holds. Numbers without a claim, and claims that do not hold, are errors.
+A conclusion has numbers in it, and so have the answers to exercises. A notebook says in the metadata of these cells, as
+claims, what each number is of its run: an expression that holds. Numbers without a claim, and claims that do not hold, are
+errors. Other text may have claims too. The answers' metadata has, as worked, the lines of code that do the exercises.
 
 With --check the pages are compared with those that are there: whatever a notebook prints today has to be what its page
 says. Without it they are written. The same notebook has the same bytes each time.
@@ -96,28 +97,49 @@ NUMBER = re.compile(r"(?<![\w.])\d(?:[\d,.]*\d)?|\b(?:hal(?:f|ves?)|thirds?|quar
                     r"two|three|four|five|six|seven|eight|nine|ten|hundreds?|few percent)\b", re.IGNORECASE)
 
 
+ANSWERS = "<summary>Answers</summary>"
+
+
+def numbered(text):
+    """Where in the text of a cell each number needs a claim: a conclusion without its exercises, or all the answers."""
+    if ANSWERS in text:
+        return text.index(ANSWERS), len(text)
+    if "## Conclusion" in text:
+        return text.index("## Conclusion"), len(text.partition("**Exercises")[0])
+    return 0, 0
+
+
 def claims(path, cell):
-    """A cell that fails unless every claim of a conclusion holds. Each number of it has to be in one."""
-    text = " ".join(cell.source.partition("## Conclusion")[2].partition("**Exercises")[0].split())
-    said, covered = cell.metadata.get("claims", {}), set()
+    """The lines that fail unless every claim of a cell holds."""
+    text, said, covered = " ".join(cell.source.split()), cell.metadata.get("claims", {}), set()
     for words in said:
         if words not in text:
-            sys.exit(f"{path.name}: no conclusion has the words of a claim: {words!r}")
+            sys.exit(f"{path.name}: the cell {cell.id} does not have the words of its claim {words!r}")
         covered.update(range(text.index(words), text.index(words) + len(words)))
-    for number in NUMBER.finditer(text):
+    prose = re.sub("`[^`]*`", lambda code: "_" * len(code[0]), text)
+    for number in NUMBER.finditer(prose, *numbered(text)):
         if not covered.issuperset(range(*number.span())):
-            sys.exit(f"{path.name}: {number[0]!r} in the conclusion has no claim in the metadata of the cell")
-    lines = [f"assert {holds}, {'the conclusion says: ' + words!r}" for words, holds in said.items()]
-    return nbformat.v4.new_code_cell("\n".join(["import re", *lines]), metadata={"claims": True})
+            sys.exit(f"{path.name}: {number[0]!r} in {text[max(0, number.start() - 40):number.end() + 40]!r} has no claim in "
+                     f"the metadata of the cell {cell.id}")
+    return [f"assert {holds}, {path.name + ' says: ' + words!r}" for words, holds in said.items()]
+
+
+def only(path, cells, mark, what):
+    """The one cell of text with the mark."""
+    found = [c for c in cells if c.cell_type == "markdown" and mark in c.source]
+    if len(found) != 1:
+        sys.exit(f"{path.name} has {len(found)} cells of {what}: it needs one")
+    return found[0]
 
 
 def checked(path, cells):
-    """The cells with what checks a conclusion behind it, which no page shows."""
-    concluding = [c for c in cells if c.cell_type == "markdown" and "## Conclusion" in c.source]
-    if len(concluding) != 1:
-        sys.exit(f"{path.name} has {len(concluding)} conclusions: one is what a reader takes home")
-    at = cells.index(concluding[0]) + 1
-    return cells[:at] + [claims(path, concluding[0])] + cells[at:]
+    """The cells and what checks their claims, which no page shows: those of the answers once the exercises are done."""
+    only(path, cells, "## Conclusion", "conclusions")
+    answers = only(path, cells, ANSWERS, "answers")
+    run = [line for c in cells if c.cell_type == "markdown" and c is not answers for line in claims(path, c)]
+    worked = [*answers.metadata.get("worked", []), *claims(path, answers)]
+    return [*cells, *(nbformat.v4.new_code_cell("\n".join(["import re", *lines]), metadata={"claims": True})
+                      for lines in (run, worked))]
 
 
 def render(path):
