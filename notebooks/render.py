@@ -17,6 +17,7 @@ import sys
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = HERE / "pages"
@@ -110,7 +111,7 @@ def numbered(text):
 
 
 def claims(path, cell):
-    """The lines that fail unless every claim of a cell holds."""
+    """The lines that collect what a cell claims and does not hold."""
     text, said, covered = " ".join(cell.source.split()), cell.metadata.get("claims", {}), set()
     for words in said:
         if words not in text:
@@ -121,7 +122,7 @@ def claims(path, cell):
         if not covered.issuperset(range(*number.span())):
             sys.exit(f"{path.name}: {number[0]!r} in {text[max(0, number.start() - 40):number.end() + 40]!r} has no claim in "
                      f"the metadata of the cell {cell.id}")
-    return [f"assert {holds}, {path.name + ' says: ' + words!r}" for words, holds in said.items()]
+    return [f"if not ({holds}): untrue.append({words!r})" for words, holds in said.items()]
 
 
 def only(path, cells, mark, what):
@@ -133,13 +134,16 @@ def only(path, cells, mark, what):
 
 
 def checked(path, cells):
-    """The cells and what checks their claims, which no page shows: those of the answers once the exercises are done."""
+    """The cells and what checks their claims, which no page shows: those of the answers once the exercises are done.
+
+    All claims are tried, so that a change of the constants says at once what has to be written anew.
+    """
     only(path, cells, "## Conclusion", "conclusions")
     answers = only(path, cells, ANSWERS, "answers")
     run = [line for c in cells if c.cell_type == "markdown" and c is not answers for line in claims(path, c)]
-    worked = [*answers.metadata.get("worked", []), *claims(path, answers)]
-    return [*cells, *(nbformat.v4.new_code_cell("\n".join(["import re", *lines]), metadata={"claims": True})
-                      for lines in (run, worked))]
+    lines = ["import re", "untrue = []", *run, *answers.metadata.get("worked", []), *claims(path, answers),
+             "assert not untrue, 'this does not hold:\\n  ' + '\\n  '.join(untrue)"]
+    return [*cells, nbformat.v4.new_code_cell("\n".join(lines), metadata={"claims": True})]
 
 
 def render(path):
@@ -176,13 +180,19 @@ def main():
     arguments.add_argument("--check", action="store_true", help="compare the pages with those that are there")
     arguments.add_argument("notebooks", nargs="*", type=pathlib.Path, help="all by default")
     a = arguments.parse_args()
-    files = {}
+    files, failed = {}, []
     for path in a.notebooks or sorted(HERE.glob("*.ipynb")):
         before = used()
-        files.update(render(path))
+        try:
+            files.update(render(path))
+        except CellExecutionError as error:    # the others have news of their own
+            failed.append(path.name)
+            print(f"{path.name}: {error}", file=sys.stderr)
         print(f"{path.name}: {used() - before:.0f} s of CPU", flush=True)
         if used() - before > LONGEST_S:
             sys.exit(f"{path.name} takes more than {LONGEST_S} s of CPU: nobody waits for it in a lesson")
+    if failed:
+        sys.exit(f"no page was written: {', '.join(failed)} failed")
     differ = [n for n, text in files.items() if not (PAGES / n).is_file() or (PAGES / n).read_text("utf-8") != text]
     if not a.notebooks:
         differ += sorted(p.name for p in PAGES.glob("*") if p.name not in files)
