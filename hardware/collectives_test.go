@@ -295,3 +295,12 @@ func TestAGatherAtThePeakOfItsLinks(t *testing.T) {
 		}
 	}
 }
+
+// Logits are gathered so too, of 64 rows of a vocabulary.
+func TestLogitsAtThePeakOfTheirLinks(t *testing.T) {
+	for tensor, networkS := range map[int]float64{8: 0, 16: 1. / 2 / 8 / 50e9} {
+		d := deployment(t, "llama-3.1-70b", "h100-sxm", tensor)
+		d.Efficiency.CollectiveScale = 1
+		assert.InEpsilon(t, 64*128256*2*(7./8/450e9+networkS), partOf(d, 64, hardware.LogitsPart).LinkPeakS, 1e-9, tensor)
+	}
+}

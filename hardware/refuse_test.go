@@ -166,11 +166,11 @@ func TestAMicrobatchIsOneBatchOfAllLayers(t *testing.T) {
 		ranks int
 	}{{"llama-3.1-70b", 1}, {"mixtral-8x7b", 1}, {"mixtral-8x7b", 2}} {
 		d := deployment(t, c.model, "h200-sxm", 2)
-		d.Parallel.Data, d.Parallel.Microbatch = c.ranks, true
+		d.Parallel.Data = c.ranks
 		for _, n := range []int{1, 2, 3, 8, 33} {
-			d.Parallel.Pipeline = 1
+			d.Parallel.Pipeline, d.Parallel.Microbatch = 1, false
 			one := price(hardware.NewRoofline(d, 0), alike(n, 700))
-			d.Parallel.Pipeline = 4
+			d.Parallel.Pipeline, d.Parallel.Microbatch = 4, true
 			four := price(hardware.NewRoofline(d, 0), alike(n, 700))
 			for _, part := range []sim.Part{sim.Weights, sim.KV, sim.Compute} {
 				assert.Equal(t, one.Part[part], four.Part[part], "%s, %d sequences", c.model, n)

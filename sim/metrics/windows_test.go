@@ -292,6 +292,20 @@ func TestABacklogIsFarMoreThanUsuallyWait(t *testing.T) {
 	})
 }
 
+// TestTheUsualQueueIsTheMedian of windows in any order: of 9, 1 and 5 it is 5, so that more than 20 are many.
+func TestTheUsualQueueIsTheMedian(t *testing.T) {
+	good, bad := true, false
+	for many, want := range map[int64]*Backlog{20: nil, 21: {Requests: 21, PeakS: 4}} {
+		for _, usual := range [][]int64{{1, 5, 9}, {5, 1, 9}, {9, 1, 5}, {1, 9, 5}, {9, 5, 1}, {5, 9, 1}} {
+			var windows []WindowResult
+			for i, n := range usual {
+				windows = append(windows, WindowResult{ToS: float64(i + 1), Waiting: n, Met: &good})
+			}
+			require.Equal(t, want, backlog(append(windows, WindowResult{ToS: 4, Waiting: many, Met: &bad})), usual)
+		}
+	}
+}
+
 // TestTokensThatComeTogetherAreOneChunk, be it one of them: the gaps between chunks are those that are not zero.
 func TestTokensThatComeTogetherAreOneChunk(t *testing.T) {
 	for together := range 3 {
