@@ -21,7 +21,7 @@ func (in *Instance) finishUnseen(slot int32, now Time) {
 	case in.pool.serial() && (emitted < r.Limit() || !in.batch.isNew(r)):
 		in.finishSerial(slot, now)
 		return
-	case emitted-r.burst < r.Limit():
+	case emitted-r.burst < r.Limit() || in.pool.composesAhead():
 		in.finishRow(slot, now)
 		return
 	}
@@ -113,6 +113,7 @@ func (in *Instance) releaseEnded() {
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]
 		in.leave(slot)
+		in.stay(r)
 		r.blocks = int32(in.allocatedUnseen(r))
 		r.blocksMin = r.blocks // the block of the token in vain among them
 		if in.pool.DefersFrees && !in.work.paused {

@@ -257,6 +257,9 @@ func (in *Instance) fill(now Time) (limit int) {
 	if len(in.transfers.awaiting) > 0 && in.loadsAhead() {
 		in.loadAhead(w)
 	}
+	if in.pool.composesAhead() && in.computes() && in.receiveAhead(w) {
+		limit = 1
+	}
 	return limit
 }
 
@@ -325,11 +328,18 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		in.updateVisible()
 	}
 	t := &in.transfers
-	t.restored = 0
+	if !in.pool.composesAhead() || !in.guesses() {
+		t.restored = 0
+	}
 	for {
-		growing := in.preallocate(w, now)
+		ahead := in.pool.composesAhead() && in.guesses()
+		growing := !ahead && in.preallocate(w, now)
 		departures, retracted := in.batch.departures, in.retracted()
-		in.admitTransferred(now)
+		if ahead {
+			in.joinAccepted(now)
+		} else {
+			in.admitTransferred(now)
+		}
 		w.reset(now)
 		limit = in.pool.Scheduler.Schedule(in, w)
 		stayed := in.leaveBatch(w, departures)

@@ -30,9 +30,10 @@ func (p *PoolSpec) validateReserved() error {
 	switch {
 	case r.Tokens < 0 || r.Most < 0 || r.Slots < 0 || r.Tokens == 0 && (r.Slots > 0 || r.Restores):
 		return fmt.Errorf("sim: pool %q: Reserved is %+v; must not be negative, and nothing without Tokens", p.Name, r)
-	case r.Tokens > 0 && (p.MaxNumSeqs < 1 || len(p.Stages) > 1 || p.BatchQueue > 1 || p.ConnectorLoads):
-		return fmt.Errorf("sim: pool %q: Reserved needs MaxNumSeqs, and excludes Stages, a BatchQueue and ConnectorLoads",
-			p.Name)
+	case r.Tokens > 0 && (p.MaxNumSeqs < 1 || len(p.Stages) > 1 || p.ConnectorLoads):
+		return fmt.Errorf("sim: pool %q: Reserved needs MaxNumSeqs, and excludes Stages and ConnectorLoads", p.Name)
+	case p.composesAhead() && (p.Ranks > 1 || p.Speculation != nil || p.PrefixCaching):
+		return fmt.Errorf("sim: pool %q: Reserved with a BatchQueue excludes Ranks, Speculation and PrefixCaching", p.Name)
 	case r.Restores && (p.SwapBlocks == 0 || p.Speculation != nil):
 		return fmt.Errorf("sim: pool %q: Reserved.Restores needs SwapBlocks and excludes Speculation", p.Name)
 	}
@@ -83,13 +84,19 @@ func (in *Instance) preallocate(w *Work, now Time) (growing bool) {
 	}
 	w.reset(now)
 	w.demand = 0
+	in.allocateFor(w)
+	return w.growing
+}
+
+// allocateFor allocates blocks to the requests that have been retracted and, if none of them has to wait, to those
+// whose caches are to come.
+func (in *Instance) allocateFor(w *Work) {
 	for in.retracted() > 0 && in.restores(w) {
 		in.restore(w)
 	}
 	if in.retracted() == 0 {
 		in.allocateAwaiting(w)
 	}
-	return w.growing
 }
 
 // retracted returns how many requests are in host memory and wait for blocks.
@@ -215,11 +222,18 @@ func (in *Instance) admitTransferred(now Time) {
 		if asks && (n >= places || !r.polled) {
 			return
 		}
-		in.unload(slot)
-		in.enter(slot)
-		if r.delay != Swapped {
-			r.Resumed = now
-		}
-		in.resume(slot, now)
+		in.admit(slot, now)
 	}
+}
+
+// admit has the request in slot, which has arrived, join the batch.
+func (in *Instance) admit(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	in.unload(slot)
+	in.enter(slot)
+	r.accepted = false
+	if r.delay != Swapped {
+		r.Resumed = now
+	}
+	in.resume(slot, now)
 }

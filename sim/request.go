@@ -75,6 +75,7 @@ type engineState struct {
 	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	polled         bool  // it has been transferred, and a step has been composed since, see preallocate.go
+	accepted       bool  // and it has its place in the next step, see acceptAhead
 	computedAtJoin int32 // tokens computed when it joined the decode set
 	prev           int32 // the request admitted before it, by slot; noSlot: none
 	next           int32 // the request admitted after it, by slot; in an ordered queue, its place in the heap

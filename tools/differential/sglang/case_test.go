@@ -104,7 +104,7 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 	if c.Policy == "priority" {
 		pool.Order = schedulers.Priority{}
 	}
-	if c.Overlap && c.Decode == nil {
+	if c.Overlap {
 		pool.BatchQueue = 2
 	}
 	tree := &sim.Contents{}
