@@ -62,7 +62,7 @@ func (in *Instance) Ending() int { return len(in.batch.ended) }
 // that of the step before, if it has not learned what came of it.
 func (in *Instance) Unknown(r *Request) int32 {
 	switch {
-	case !in.guesses() || r.state == prefilling:
+	case !in.guesses() || r.state == prefilling || in.pool.composesAhead():
 		return 0
 	case r.state == ended, in.batch.isNew(r):
 		if r.Last != in.work.now {
@@ -274,7 +274,7 @@ func (in *Instance) findable(r *Request) int32 {
 // its blocks come first.
 func (in *Instance) retracts() bool {
 	b, p := &in.batch, in.pool
-	return p.retractor != nil && in.step.n == 1 && len(b.cancelled) == 0 && in.cache.Free() < in.nextBlocksMax()
+	return p.retractor != nil && !p.composesAhead() && in.step.n == 1 && len(b.cancelled) == 0 && in.cache.Free() < in.nextBlocksMax()
 }
 
 // nextBlocksMax returns the most blocks that the step after the one under way may take for its decodes.
@@ -293,6 +293,8 @@ func (in *Instance) retract() {
 // decodes then, or has ended at its limit.
 func (in *Instance) Continues(r *Request) (decodes, ends bool) {
 	switch {
+	case r.accepted || r.state == decoding && in.pool.composesAhead():
+		return true, false
 	case r.state == decoding:
 		_, emitted := in.batch.progress(r)
 		ends = in.step.decodes > 0 && emitted+1 >= r.Limit()
@@ -313,6 +315,10 @@ func (w *Work) BlocksNext() (n int64) {
 			n += in.cache.Blocks(computed+1) - in.cache.Blocks(computed)
 		}
 	}
+	for i := 0; in.Accepted(i) != nil; i++ {
+		r := in.Accepted(i)
+		n += in.cache.Blocks(r.Computed+1) - in.cache.Blocks(r.Computed)
+	}
 	return n
 }
 
@@ -331,6 +337,10 @@ func (in *Instance) computedAfter(r *Request) int32 {
 // Drop retracts r, for which Continues has said that it decodes, from the step that ends: r gets no token of it.
 func (w *Work) Drop(r *Request) {
 	in, slot := w.in, r.slot
+	if r.accepted {
+		w.dropAccepted(r)
+		return
+	}
 	blocks := in.cache.Blocks(in.computedAfter(r))
 	if r.state == prefilling {
 		blocks = max(blocks, int64(r.blocks))
@@ -345,6 +355,10 @@ func (w *Work) Drop(r *Request) {
 		in.step.decodes = max(0, in.step.decodes-1)
 	}
 	w.retreat(r)
+	if in.pool.composesAhead() {
+		in.retreatAhead(r, max(blocks, int64(r.blocksMin)))
+		return
+	}
 	in.release(r, max(blocks, int64(r.blocksMin)), 0, true)
 	in.requeue(r, true)
 }

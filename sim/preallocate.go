@@ -231,7 +231,6 @@ func (in *Instance) admit(slot int32, now Time) {
 	r := &in.requests.at[slot]
 	in.unload(slot)
 	in.enter(slot)
-	r.accepted = false
 	if r.delay != Swapped {
 		r.Resumed = now
 	}

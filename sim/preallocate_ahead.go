@@ -21,6 +21,10 @@ func (in *Instance) receiveAhead(w *Work) (differs bool) {
 		in.allocateFor(w)
 	}
 	joins := in.acceptAhead(w.now)
+	if in.Prefilling() == 0 && in.Queued() == len(in.swap.slots) &&
+		in.cache.Free() < in.nextBlocksMax()+int64(len(t.transferred)) {
+		in.pool.retractor.Retract(in, w)
+	}
 	left := t.staying.requests > 0 || in.batch.departures != departures
 	t.staying = staying{}
 	return joins || t.restored > 0 || left && len(t.awaiting)+len(t.transferred)+in.retracted() > 0
@@ -42,6 +46,7 @@ func (in *Instance) acceptAhead(now Time) (joins bool) {
 			break
 		}
 		r.accepted, joins = true, true
+		in.batch.place(r, false, 0)
 		if r.Computed < r.Prompt+r.Emitted {
 			i++
 			continue
@@ -61,10 +66,52 @@ func (in *Instance) acceptAhead(now Time) (joins bool) {
 	return joins
 }
 
+// Accepted returns the i-th request that joins the batch with the next step, or nil.
+func (in *Instance) Accepted(i int) *Request {
+	if i >= len(in.transfers.transferred) {
+		return nil
+	}
+	if r := &in.requests.at[in.transfers.transferred[i]]; r.accepted {
+		return r
+	}
+	return nil
+}
+
+// dropAccepted retracts r, which was to join the batch.
+func (w *Work) dropAccepted(r *Request) {
+	in := w.in
+	in.unload(r.slot)
+	r.accepted = false
+	r.Preemptions++
+	if r.delay != Restarted {
+		r.delay = Preempted
+	}
+	in.tally.preemptions++
+	in.batch.departures++
+	in.retreatAhead(r, int64(r.blocks))
+}
+
+// retreatAhead frees so many blocks of r, which has been retracted as a step begins. What is known of its cache is
+// copied to host memory with the next step, if there is room.
+func (in *Instance) retreatAhead(r *Request, blocks int64) {
+	copied := in.allocated(r)
+	if copied > in.swap.free {
+		in.release(r, blocks, 0, true)
+		in.requeue(r, true)
+		return
+	}
+	in.swapOut(r, r.slot, blocks)
+	in.swap.free += blocks - copied
+	in.work.shape.SwapBlocks -= blocks
+	in.transfers.restored += copied
+}
+
 // joinAccepted has those join the batch that acceptAhead has given places.
 func (in *Instance) joinAccepted(now Time) {
 	t := &in.transfers
 	for len(t.transferred) > 0 && in.requests.at[t.transferred[0]].accepted {
-		in.admit(t.transferred[0], now)
+		slot := t.transferred[0]
+		in.admit(slot, now)
+		in.requests.at[slot].accepted = false
 	}
 }

@@ -295,7 +295,9 @@ func (in *Instance) resume(slot int32, now Time) {
 			return
 		}
 	}
-	in.batch.place(r, false, 0)
+	if !r.accepted {
+		in.batch.place(r, false, 0)
+	}
 	in.join(slot)
 	in.batch.overdue = true
 }

@@ -42,7 +42,7 @@ func (p *SGLang) Retract(in *sim.Instance, w *sim.Work) {
 // retractAhead retracts requests until the others can decode in the next step, unless that is short of blocks only
 // until one ends with the step under way, and reports whether there were any.
 func (p *SGLang) retractAhead(in *sim.Instance, w *sim.Work) bool {
-	n := 0
+	n, joins := 0, 0
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		decodes, ends := in.Continues(r)
 		if ends {
@@ -52,6 +52,10 @@ func (p *SGLang) retractAhead(in *sim.Instance, w *sim.Work) bool {
 			n++
 		}
 	}
+	for in.Accepted(joins) != nil {
+		joins++
+	}
+	n += joins
 	if n < 2 || w.BlocksNext() <= in.Cache().Free() {
 		return false
 	}

@@ -112,23 +112,24 @@ func ratioOf(n, limits int64) int64 {
 // victim returns the sequence of a batch that has emitted the fewest tokens; of equals the one with the longest prompt,
 // and of these the last of the batch. By priority only the sequences with the lowest one count.
 func (p *SGLang) victim(in *sim.Instance, member func(*sim.Instance, *sim.Request) bool) (worst *sim.Request) {
-	fewest := int32(0)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		if !member(in, r) {
-			continue
+		if member(in, r) && (worst == nil || p.retractedBefore(in, r, worst)) {
+			worst = r
 		}
-		n := in.Emitted(r) - in.Unknown(r)
-		switch {
-		case worst == nil:
-		case p.ByPriority && r.Priority != worst.Priority:
-			if r.Priority < worst.Priority {
-				continue // a higher one
-			}
-		case n > fewest || n == fewest && r.Prompt < worst.Prompt,
-			n == fewest && r.Prompt == worst.Prompt && in.PlacedBefore(r, worst):
-			continue
+	}
+	for i := 0; in.Accepted(i) != nil; i++ {
+		if r := in.Accepted(i); worst == nil || p.retractedBefore(in, r, worst) {
+			worst = r
 		}
-		worst, fewest = r, n
 	}
 	return worst
+}
+
+// retractedBefore reports whether a is retracted rather than b.
+func (p *SGLang) retractedBefore(in *sim.Instance, a, b *sim.Request) bool {
+	if p.ByPriority && a.Priority != b.Priority {
+		return a.Priority > b.Priority
+	}
+	x, y := in.Emitted(a)-in.Unknown(a), in.Emitted(b)-in.Unknown(b)
+	return x < y || x == y && (a.Prompt > b.Prompt || a.Prompt == b.Prompt && !in.PlacedBefore(a, b))
 }

@@ -57,6 +57,9 @@ func running(in *sim.Instance) (ids []int32) {
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		ids = append(ids, r.ID)
 	}
+	for i := 0; in.Accepted(i) != nil; i++ {
+		ids = append(ids, in.Accepted(i).ID)
+	}
 	return ids
 }
 
