@@ -274,7 +274,8 @@ func (in *Instance) findable(r *Request) int32 {
 // its blocks come first.
 func (in *Instance) retracts() bool {
 	b, p := &in.batch, in.pool
-	return p.retractor != nil && !p.composesAhead() && in.step.n == 1 && len(b.cancelled) == 0 && in.cache.Free() < in.nextBlocksMax()
+	return p.retractor != nil && !p.composesAhead() && in.step.n == 1 && len(b.cancelled) == 0 &&
+		in.cache.Free() < in.nextBlocksMax()
 }
 
 // nextBlocksMax returns the most blocks that the step after the one under way may take for its decodes.

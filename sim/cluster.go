@@ -181,10 +181,7 @@ func (c *Cluster) build(specs []*PoolSpec) {
 		for i := range route[:len(route)-1] {
 			p := c.pools[route[i].Pool]
 			p.sends, p.pushes = true, p.pushes || route[i].Push
-			p.retractor = nil // others get what they compute
-			if to := c.pools[route[i+1].Pool]; !to.composesAhead() {
-				to.retractor = nil // others have what they compute
-			}
+			p.retractor, c.pools[route[i+1].Pool].retractor = nil, c.pools[route[i+1].Pool].retractsAhead()
 		}
 	}
 }

@@ -322,51 +322,6 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	return set.StepsWithin(n, free)
 }
 
-// compose has the scheduler compose the step that begins at now, and returns for how many it holds.
-func (in *Instance) compose(w *Work, now Time) (limit int) {
-	if in.pool.AsyncScheduling && in.line == nil {
-		in.updateVisible()
-	}
-	t := &in.transfers
-	if !in.pool.composesAhead() || !in.guesses() {
-		t.restored = 0
-	}
-	for {
-		ahead := in.pool.composesAhead() && in.guesses()
-		growing := !ahead && in.preallocate(w, now)
-		departures, retracted := in.batch.departures, in.retracted()
-		if ahead {
-			in.joinAccepted(now)
-		} else {
-			in.admitTransferred(now)
-		}
-		w.reset(now)
-		limit = in.pool.Scheduler.Schedule(in, w)
-		stayed := in.leaveBatch(w, departures)
-		w.growing = w.growing || growing || stayed || in.retracted() > retracted
-		in.releaseAhead()
-		if w.FreeBlocks() < 0 {
-			panic("sim: the scheduler composed a step that the cache cannot hold")
-		}
-		if len(t.awaiting) > 0 && !in.loadsAhead() && in.pool.Reserved.Tokens == 0 {
-			in.allocateAwaiting(w)
-		}
-		switch {
-		case in.line != nil && in.pool.BatchQueue > 1: // a batch of nothing has its place in the queue
-			return limit
-		case w.Empty() && stayed:
-		case w.Empty() && in.unseen(): // so was the step that the engine composed; then it knows
-			in.releaseEnded()
-			in.queue.seeAll(in.queuedBy(now))
-		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
-			in.queue.seeAll(in.queuedBy(now))
-		case w.Empty() && w.tookTurns: // vLLM composes the next step at once
-		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
-			return limit
-		}
-	}
-}
-
 // idle leaves in without a step until something comes.
 func (in *Instance) idle() {
 	in.step.end, in.step.n = Forever, 0

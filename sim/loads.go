@@ -101,7 +101,8 @@ func (in *Instance) Loaded() *Request {
 // loads began, or in that of the queue.
 func (in *Instance) arrive(slot int32) {
 	t, r := &in.transfers, &in.requests.at[slot]
-	r.state, r.named, r.polled, r.accepted = transferred, false, false, false
+	r.state, r.accepted = transferred, false
+	r.named, r.polled = false, false
 	if in.pool.Reserved.Tokens > 0 {
 		in.arriveUnpolled(slot)
 		return

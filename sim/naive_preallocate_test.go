@@ -132,10 +132,14 @@ func (n *naive) leavesTooFew(in *naiveInstance, r *naiveRequest, blocks int64) b
 
 // leavesFree returns what a pool of SGLang leaves free that caches come to.
 func (sc *scenario) leavesFree() sim.Reserved {
-	if _, ok := sc.policy.(*schedulers.SGLang); !ok || sc.queues() || sc.maxNumSeqs == 0 {
+	if _, ok := sc.policy.(*schedulers.SGLang); !ok || sc.maxNumSeqs == 0 {
 		return sim.Reserved{}
 	}
-	return small.Reserved(sc.blocks, sc.speculation == nil && sc.uncached)
+	r := small.Reserved(sc.blocks, sc.speculation == nil && sc.uncached)
+	if sc.queues() && (!r.Restores || !sc.onlyCaches) {
+		return sim.Reserved{}
+	}
+	return r
 }
 
 // hostBlocks returns how many blocks of host memory there are for requests that have been preempted.

@@ -1,6 +1,9 @@
 package sim_test
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // An engine that queues batches learns what has ended in a step when it has composed the next.
 
@@ -39,6 +42,9 @@ func (n *naive) learn(in *naiveInstance) bool {
 		}
 		if r.removed {
 			n.cover["tokens in vain"] += int(r.want)
+			if n.composesAhead() {
+				in.stayed = append(in.stayed, r)
+			}
 		}
 		return r.removed
 	})
@@ -60,7 +66,7 @@ func (n *naive) emitters(in *naiveInstance) []*naiveRequest {
 // atLimit reports whether the engine can tell, before it knows the tokens of the latest step, that r has ended: with
 // the one token that each step yields, r has all that it may have.
 func (n *naive) atLimit(r *naiveRequest) bool {
-	return r.Emitted-max(1, r.latest)+1 >= r.Limit()
+	return !n.composesAhead() && r.Emitted-max(1, r.latest)+1 >= r.Limit()
 }
 
 // single reports whether the engine knows of one request at most.
@@ -87,7 +93,8 @@ func (n *naive) hopes(rejected int32) int32 {
 
 // unknown returns how many tokens r has emitted that the engine does not know of while it composes a step.
 func (n *naive) unknown(in *naiveInstance, r *naiveRequest) int32 {
-	if n.queues() && !in.everybody && r.decoding && len(r.tokens) > 0 && r.tokens[len(r.tokens)-1] == n.now {
+	if n.queues() && !n.composesAhead() && !in.everybody && r.decoding &&
+		len(r.tokens) > 0 && r.tokens[len(r.tokens)-1] == n.now {
 		return 1
 	}
 	return 0
@@ -135,5 +142,13 @@ func (n *naive) listen(in *naiveInstance) {
 	in.unasked = 0
 	for _, r := range in.waiting {
 		r.noticed = true
+	}
+}
+
+// mayIdle checks that an instance which computes nothing has nothing to do.
+func (n *naive) mayIdle(in *naiveInstance) {
+	if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
+		len(in.pending)+len(in.transferring)+len(in.arrived)+len(in.fetching) == 0 {
+		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
 }

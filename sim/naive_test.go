@@ -133,13 +133,16 @@ type naiveInstance struct {
 
 // plan composes the next step of an instance as its policy does.
 func (n *naive) plan(in *naiveInstance) {
-	in.woken, in.copied, in.adapters.copying = false, 0, 0
+	in.woken, in.adapters.copying = false, 0
 	n.useAdapters(in)
 	if n.stagesAhead() { // planAhead has said what the engine knows
 	} else if !n.ahead || len(in.running) == 0 && !n.queues() || in.idle {
 		n.seeAll(in)
 	} else {
 		in.everybody = false
+	}
+	if !n.composesAhead() || in.everybody {
+		in.copied = 0
 	}
 	if in.tree != nil {
 		in.tree.taken = 0
@@ -148,9 +151,13 @@ func (n *naive) plan(in *naiveInstance) {
 		r.had = r.want > 0
 	}
 	for again := true; again; again = n.again(in) {
-		n.preallocate(in)
-		if !n.loads {
-			n.admitTransferred(in)
+		if n.composesAhead() && !in.everybody {
+			n.joinAccepted(in)
+		} else {
+			n.preallocate(in)
+			if !n.loads {
+				n.admitTransferred(in)
+			}
 		}
 		in.drafting = n.drafts(len(n.emitters(in)))
 		for _, r := range in.running {
@@ -226,17 +233,12 @@ func (n *naive) begin(team []*naiveInstance) {
 		if computes && n.loads && n.queues() {
 			n.loadAhead(in)
 		}
+		if computes && n.composesAhead() {
+			n.receiveAhead(in)
+		}
 	}
 	if lead.life == "draining" && lead.served() {
 		n.down(lead)
-	}
-}
-
-// mayIdle checks that an instance which computes nothing has nothing to do.
-func (n *naive) mayIdle(in *naiveInstance) {
-	if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
-		len(in.pending)+len(in.transferring)+len(in.arrived)+len(in.fetching) == 0 {
-		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
 }
 
@@ -348,7 +350,7 @@ func (n *naive) ends(in *naiveInstance, r *naiveRequest) bool {
 	if r.outcome != "" && !r.removed && in.here(r) {
 		r.removed = true
 		in.load--
-		if r.outcome == "completed" {
+		if r.outcome == "completed" && !n.composesAhead() {
 			in.stayed = append(in.stayed, r)
 		}
 	}

@@ -34,6 +34,7 @@ type naiveMove struct {
 	last     bool // the flow is the last one
 	noticed  bool // it had arrived when a step began
 	polled   bool // the engine knows that it has arrived
+	accepted bool // and it has a place in the next step
 	restored bool // it has come from host memory
 	load     int  // its place in the order in which loads began
 	fetch    bool // from a tier of the destination
@@ -307,7 +308,9 @@ func (n *naive) enterTransferred(in *naiveInstance, m *naiveMove) *naiveRequest 
 		r.key = n.order.Key(&r.Request)
 	}
 	in.enlist(r)
-	in.sglang.place([]*naiveRequest{r}, false)
+	if !m.accepted {
+		in.sglang.place([]*naiveRequest{r}, false)
+	}
 	r.decoding = true
 	switch {
 	case r.known && (n.recomputes || n.loads):

@@ -256,7 +256,7 @@ func (c *Config) validate() error {
 			return err
 		}
 	}
-	return nil
+	return c.validateAhead()
 }
 
 // A live run serves requests that are not known in advance: its source is a Follower that others add to, and it is

@@ -28,6 +28,7 @@ type scenario struct {
 	passing                     sim.Passing
 	maxLen                      int32
 	crowded                     bool // much comes at once
+	onlyCaches                  bool // no prompt is computed where SGLang's decode side has its overlap scheduler
 	promptMax                   int32
 	windows                     []sim.Window
 	policy                      sim.Scheduler

@@ -24,7 +24,8 @@ const smallScenarios = 1600
 func smallScenario(s *small.Scenario) scenario {
 	pool := func(p *small.Pool) scenario {
 		sc := scenario{size: 1, blockSize: small.BlockSize, maxLen: p.MaxLen, blocks: p.Blocks, policy: p.Scheduler,
-			model: prices{overhead: p.Step, token: p.Token}, ahead: p.Ahead, radix: p.Radix, speculation: p.Speculation}
+			onlyCaches: true,
+			model:      prices{overhead: p.Step, token: p.Token}, ahead: p.Ahead, radix: p.Radix, speculation: p.Speculation}
 		if p.ByPriority {
 			sc.order = schedulers.Priority{}
 		}

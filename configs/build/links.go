@@ -112,6 +112,9 @@ func setReceived(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.Poo
 	}
 	if r.Deployment.Swap.LinkBps > 0 && !pool.PrefixCaching && pool.Speculation == nil {
 		pool.Reserved.Restores, pool.SwapBlocks = true, anyBlocks
+		if single := pool.Ranks <= 1 && len(pool.Stages) <= 1; single && pool.AsyncScheduling && localBelow(s) == 0 {
+			pool.BatchQueue = engine.RulesOf(p.Version).BatchQueue // as compared with SGLang's overlap scheduler
+		}
 	}
 	return nil
 }

@@ -38,8 +38,10 @@ func (p *Pool) spec() *sim.PoolSpec {
 	if p.Ahead && p.Seqs() == 0 && p.Blocks%3 == 0 {
 		spec.RecvInterval = []int{2, 3, 10, 30}[p.Blocks/3%4]
 	}
-	if _, ok := p.Scheduler.(*schedulers.SGLang); ok && p.Seqs() > 0 && !p.queues() {
-		spec.Reserved = Reserved(p.Blocks, p.Speculation == nil && !p.Caches)
+	if _, ok := p.Scheduler.(*schedulers.SGLang); ok && p.Seqs() > 0 {
+		if r := Reserved(p.Blocks, p.Speculation == nil && !p.Caches); r.Restores || !p.queues() {
+			spec.Reserved = r
+		}
 		spec.SwapBlocks = HostBlocks(p.Blocks, spec.Reserved)
 	}
 	if p.queues() {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,8 @@ type record struct {
 // TestStepsAreSGLangsOwn replays recorded cases: every step has the members, tokens, cached tokens, retractions and
 // free tokens that SGLang's own scheduler gave it, and every token comes when it did. harness.py --record writes them.
 func TestStepsAreSGLangsOwn(t *testing.T) {
-	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap", "sglang-0.5.23-decode"} {
+	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap", "sglang-0.5.23-decode",
+		"sglang-0.5.23-decode-overlap"} {
 		t.Run(name, func(t *testing.T) { replay(t, name) })
 	}
 }
@@ -37,7 +39,7 @@ func replay(t *testing.T, name string) {
 	for dec := json.NewDecoder(z); dec.More(); cases++ {
 		var r record
 		require.NoError(t, dec.Decode(&r))
-		require.Equal(t, name == "sglang-0.5.23-overlap", r.Case.Overlap)
+		require.Equal(t, strings.HasSuffix(name, "-overlap"), r.Case.Overlap)
 		got := r.Case.run(t, true)
 		steps += len(r.Steps)
 		require.Len(t, got.watched.steps, len(r.Steps), "case %d, %s: steps", cases, r.Case.Kind)

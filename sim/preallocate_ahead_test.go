@@ -1,0 +1,56 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+)
+
+// settleDecodeSide makes a pool that caches come to one of SGLang with its overlap scheduler, if it is of SGLang.
+func (sc *scenario) settleDecodeSide() bool {
+	if _, ok := sc.policy.(*schedulers.SGLang); !ok || sc.maxNumSeqs == 0 {
+		return false
+	}
+	sc.onlyCaches, sc.ahead, sc.uncached = true, true, true
+	sc.speculation, sc.ranks = nil, 0
+	sc.offload, sc.tiers, sc.swapBlocks = 0, nil, 0
+	for (sc.maxLen+sc.blockSize)%4 == 0 {
+		sc.maxLen++
+		sc.blocks += 8 // at most for the token
+	}
+	for sc.blocks%4 < 2 {
+		sc.blocks++
+	}
+	return sc.leavesFree().Restores && sc.queues()
+}
+
+// TestDecodeSidesWithOverlapEqualTheNaiveTwin: few of the usual cases have one.
+func TestDecodeSidesWithOverlapEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover, drawn := map[string]int{}, 0
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawFleetScenario(t)
+		drawn++
+		last := len(sc.pools) - 1
+		for _, route := range sc.routes {
+			if n := len(route) - 1; route[n].Pool == last+1 && (n == 0 || !route[n-1].Cache) {
+				return
+			}
+		}
+		if last < 0 || !sc.pools[last].settleDecodeSide() {
+			return
+		}
+		twin := runNaive(sc)
+		for _, most := range []int{1, 0, 3} {
+			j := newJournal()
+			c := sc.config(j)
+			c.MaxRun = most
+			compare(t, fmt.Sprintf("%d steps at once", most), twin, j, run(t, c))
+		}
+		coverFleet(cover, twin)
+	})
+	wantCovered(t, drawn, cover, map[string]int{"caches accepted as a step begins": 5})
+}
