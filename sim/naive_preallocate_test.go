@@ -59,7 +59,7 @@ func (n *naive) restores(in *naiveInstance) bool {
 
 // retract makes room of r, which decodes.
 func (n *naive) retract(in *naiveInstance, r *naiveRequest) {
-	if !n.leavesFree().Restores || !n.swapOut(in, r) {
+	if !n.leavesFree().Restores || r.removed || !n.swapOut(in, r) {
 		n.recompute(in, r)
 	}
 }
@@ -145,7 +145,7 @@ func (sc *scenario) leavesFree() sim.Reserved {
 // hostBlocks returns how many blocks of host memory there are for requests that have been preempted.
 func (sc *scenario) hostBlocks() int64 {
 	if r := sc.leavesFree(); r.Restores {
-		return small.HostBlocks(sc.blocks, r)
+		return small.HostBlocks(sc.blocks, r, sc.queues())
 	}
 	return sc.swapBlocks
 }

@@ -237,7 +237,7 @@ func (n *naive) begin(team []*naiveInstance) {
 			n.receiveAhead(in)
 		}
 	}
-	if lead.life == "draining" && lead.served() {
+	if idle && lead.life == "draining" && lead.served() {
 		n.down(lead)
 	}
 }

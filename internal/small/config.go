@@ -42,7 +42,7 @@ func (p *Pool) spec() *sim.PoolSpec {
 		if r := Reserved(p.Blocks, p.Speculation == nil && !p.Caches); r.Restores || !p.queues() {
 			spec.Reserved = r
 		}
-		spec.SwapBlocks = HostBlocks(p.Blocks, spec.Reserved)
+		spec.SwapBlocks = HostBlocks(p.Blocks, spec.Reserved, p.queues())
 	}
 	if p.queues() {
 		spec.BatchQueue = 2
@@ -65,10 +65,13 @@ func Reserved(blocks int64, canRestore bool) sim.Reserved {
 	}
 }
 
-// HostBlocks returns how many blocks of host memory there are for what is restored.
-func HostBlocks(blocks int64, r sim.Reserved) int64 {
-	if !r.Restores {
+// HostBlocks returns how many blocks of host memory there are for what is restored; with queued batches, enough.
+func HostBlocks(blocks int64, r sim.Reserved, queues bool) int64 {
+	switch {
+	case !r.Restores:
 		return 0
+	case queues:
+		return 1 << 40
 	}
 	return blocks * (1 + blocks%5)
 }
