@@ -284,7 +284,9 @@ func (w *Work) Take(r *Request, n int32) bool {
 		}
 	}
 	r.chunk = n
-	w.allocate()
+	if w.demand > 0 || w.frees > 0 { // most tokens have their block
+		w.allocate()
+	}
 	return true
 }
 
