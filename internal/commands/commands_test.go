@@ -124,7 +124,7 @@ func (d *drawn) limits(engine string) {
 		chunks := d.IntN(2) == 0
 		d.maybe("enable_chunked_prefill: %t", chunks)
 		d.maybe("capacity_scheduler_policy: MAX_UTILIZATION")
-		if ranks := strings.Contains(strings.Join(d.lines, "\n"), "data_parallel"); !chunks && !ranks {
+		if !chunks {
 			d.maybe("batch_wait_timeout_iters: %d", 1+d.IntN(40))
 		}
 		d.maybe("num_gpu_blocks: %d", 3000+d.IntN(3000))

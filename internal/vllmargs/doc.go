@@ -22,7 +22,7 @@
 //	roles.go     servers of a disaggregated deployment
 //	speculation.go
 //	             drafts, whose acceptance no command line says
-//	draft.go     what the flags amount to; layout.go: how the model is split
+//	draft.go     what the flags amount to; layout.go: how the model is split; waits.go: for what prompts wait
 //	scenario.go  the text of the scenario
 //	remark.go    the flags that did not become keys
 package vllmargs

@@ -33,6 +33,7 @@ type draft struct {
 	redundant                     size   // experts that are placed more than once
 	tokenBudget                   *given // of the KV cache, in tokens
 	batchWait                     *given // steps that prompts wait for others
+	rankWaits                     rankWaits
 	role, stream                  setting
 	drafts                        drafts
 	hostSwitch                    *given // a KV cache in host memory, and its size, in gigabytes and in caches of a GPU
@@ -244,34 +245,6 @@ func (d *draft) totalTokens(g *given) error {
 	_, err := g.whole(1, 1<<40)
 	d.tokenBudget = g
 	return err
-}
-
-// waits is how many steps TensorRT-LLM's prompts wait for others, which depends on chunks and attention ranks.
-func (d *draft) waits(g *given) error {
-	if unknownVariable(g.value()) != "" {
-		d.differ(g, "prompts held back")
-		return nil
-	}
-	_, err := g.whole(0, 1<<20)
-	d.batchWait = g
-	return err
-}
-
-// batchWaits says what becomes of them.
-func (d *draft) batchWaits() error {
-	g := d.batchWait
-	switch {
-	case g == nil:
-	case g.value() == "0":
-		d.idle(g, "as without it")
-	case d.rankSwitch != nil:
-		d.idle(g, "attention ranks do not wait so")
-	case d.value("enable_chunked_prefill") == "true":
-		d.differ(g, "chunks held back")
-	default:
-		d.set("batch_wait_timeout_iters", g.value(), g)
-	}
-	return nil
 }
 
 // balanced is how SGLang shares requests between replicas of a model behind one server.

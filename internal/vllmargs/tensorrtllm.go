@@ -35,6 +35,10 @@ func tensorRTFlags() table {
 		row("--server-role", one, differs("separate pools for prefill and decode")),
 		row("--speculative-config", one, draftedPart),
 		row("--attention-dp-config", one, differs("how requests are shared between the ranks")),
+		row("--attention-dp-config.enable-balance", nothing, (*draft).rankBalance),
+		row("--attention-dp-config.timeout-iters", one, rankWait(func(w *rankWaits) **given { return &w.timeout })),
+		row("--attention-dp-config.batching-wait-iters", one,
+			rankWait(func(w *rankWaits) **given { return &w.batching })),
 		row("--moe-config.load-balancer", one, differs("experts are taken to be in balance, each on one GPU")),
 	}
 }
