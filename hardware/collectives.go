@@ -33,6 +33,7 @@ type comm struct {
 	hop    linearPS   // between pipeline stages
 	logits []linearPS // all-gathers of the logits, whose rows are the outputs
 	yields []linearPS // and of what experts yield
+	none   bool       // there is no collective at all
 }
 
 // linearPS is a time that grows with the rows of a rank and the tokens of all ranks, and is never below the least of
@@ -100,6 +101,7 @@ func newComm(d *Deployment) comm {
 	if n := d.regathers(); n > 0 {
 		c.yields = scaled(d.gatherRows(d.rowBytes()), float64(n)*d.stretch())
 	}
+	c.none = c.hop == linearPS{} && len(c.reduce)+len(c.logits)+len(c.yields)+len(c.decode)+len(c.mixed) == 0
 	return c
 }
 
@@ -112,6 +114,9 @@ func scaled(all []linearPS, n float64) []linearPS {
 
 // ps returns the time of a load, and that of its dispatches and combines apart.
 func (c *comm) ps(l *load) (rest, exchange float64) {
+	if c.none {
+		return 0, 0
+	}
 	rest = c.hop.ps(l)
 	if a := quickest(c.reduce, l); a != nil {
 		rest += a.ps(l)

@@ -19,7 +19,9 @@ type Instance struct {
 	parts   []*Instance // its ranks; itself alone, if it has none
 	group   *group      // what it has as a replica of several ranks; nil: it has no ranks but itself
 	line    *pipeline   // its stages, and as many microbatches, which have it too; nil: it has one stage
+	batched []*Instance // that have its batches: its ranks, its microbatches, or itself alone
 	lane    uint8       // which of the microbatches it is
+	usual   bool        // it composes a step when it knows what came of the one before, and no caches come to it
 	lifecycle
 
 	*shared
@@ -95,6 +97,7 @@ func (t *tally) add(n, decodes, finished int) {
 func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 	in := &Instance{ID: id, cluster: c, pool: p, step: step{end: Forever}, shared: new(shared)}
 	in.replica, in.parts = in, []*Instance{in}
+	in.batched = in.parts
 	in.step.ranks, in.report.ranks = in.step.own[:], in.report.own[:]
 	in.queue.requests, in.queue.order = &in.requests, p.Order
 	in.connect()
@@ -157,6 +160,7 @@ func (in *Instance) resetBatch() {
 	in.drafting.sum = 0
 	in.step.n, in.step.decodes = 0, 0
 	in.PolicyState = [5]int64{}
+	in.usual = in.line == nil && p.BatchQueue < 2 && p.MaxNumSeqs == 0
 }
 
 // forget frees the record in slot.
@@ -251,6 +255,9 @@ func (in *Instance) fill(now Time) (limit int) {
 	if in.adapters != nil {
 		in.adapt(w.shape)
 	}
+	if in.usual {
+		return limit
+	}
 	if in.unseen() && !in.pool.serial() && in.endUnseen() {
 		limit = 1
 	}
@@ -306,6 +313,9 @@ func (in *Instance) stepsAlike(n, limit int) int {
 		n = 1
 	} else if in.pool.AsyncScheduling && in.anyAdmissible() {
 		n = min(n, in.stepsUnseen()) // the scheduler sees them at the end of it
+	}
+	if in.usual {
+		return set.StepsWithin(n, in.cache.Free())
 	}
 	if len(in.transfers.awaiting) > 0 && in.loadsAhead() {
 		// The last step of a request leaves more to the one after it. One whose successor takes blocks is the first of its

@@ -9,16 +9,9 @@ import "math"
 func (in *Instance) Pool() *Pool { return in.pool }
 
 // Running returns the number of requests in the batch, or in those of all ranks or microbatches.
-func (in *Instance) Running() int {
-	if in.group != nil {
-		return in.sum(func(rank *Instance) int { return rank.batch.n })
-	}
-	if in.line == nil {
-		return in.batch.n
-	}
-	n := 0
-	for _, lane := range in.line.lanes {
-		n += lane.batch.n
+func (in *Instance) Running() (n int) {
+	for _, part := range in.batched {
+		n += part.batch.n
 	}
 	return n
 }

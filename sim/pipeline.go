@@ -50,7 +50,10 @@ func (p *Pool) addStages(c *Cluster) {
 			lane.prepare()
 			line.lanes = append(line.lanes, lane)
 		}
-		in.line = line
+		in.line, in.batched = line, line.lanes
+		for _, lane := range line.lanes {
+			lane.batched = line.lanes
+		}
 		line.reset()
 	}
 }

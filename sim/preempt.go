@@ -272,6 +272,9 @@ func (w *Work) Take(r *Request, n int32) bool {
 	}
 	if in.cache.Passes() {
 		w.frees = in.freesOf(r)
+	} else if w.demand == 0 && in.drafting.speculation == nil { // most tokens have their block
+		r.chunk = n
+		return true
 	}
 	if w.FreeBlocks() < 0 {
 		w.demand, w.frees = 0, 0
@@ -284,9 +287,7 @@ func (w *Work) Take(r *Request, n int32) bool {
 		}
 	}
 	r.chunk = n
-	if w.demand > 0 || w.frees > 0 { // most tokens have their block
-		w.allocate()
-	}
+	w.allocate()
 	return true
 }
 
@@ -305,7 +306,7 @@ func (w *Work) allocate() {
 // blocksDue returns the blocks that r, which decodes, takes for its next token.
 func (in *Instance) blocksDue(r *Request) int64 {
 	computed, _ := in.batch.progress(r)
-	if !in.paged(r) || computed%in.cache.BlockSize() != 0 {
+	if !in.cache.Full(computed) || !in.paged(r) {
 		return 0
 	}
 	return in.cache.Blocks(computed+1) - in.cache.Blocks(computed)

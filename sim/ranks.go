@@ -53,7 +53,7 @@ func (p *Pool) addRanks(c *Cluster) {
 			rank.step.ranks, rank.work.shape = in.step.ranks, &in.step.ranks[i]
 			rank.report.ranks = make([]Shape, p.Ranks)
 		}
-		g.ranks.all, g.ranks.built = in.parts, in.parts
+		g.ranks.all, g.ranks.built, in.batched = in.parts, in.parts, in.parts
 		g.ranks.list()
 	}
 }

@@ -326,6 +326,9 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 	if in.pool.AsyncScheduling && in.line == nil {
 		in.updateVisible()
 	}
+	if in.usual {
+		return in.composeUsual(w, now)
+	}
 	t := &in.transfers
 	if !in.pool.composesAhead() || !in.guesses() {
 		t.restored = 0
@@ -361,6 +364,20 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 			in.queue.seeAll(in.queuedBy(now))
 		case w.Empty() && w.tookTurns: // vLLM composes the next step at once
 		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
+			return limit
+		}
+	}
+}
+
+// composeUsual is compose for a usual instance.
+func (in *Instance) composeUsual(w *Work, now Time) (limit int) {
+	for {
+		w.reset(now)
+		limit = in.pool.Scheduler.Schedule(in, w)
+		if w.FreeBlocks() < 0 {
+			panic("sim: the scheduler composed a step that the cache cannot hold")
+		}
+		if !w.tookTurns || !w.Empty() { // else vLLM composes the next step at once
 			return limit
 		}
 	}

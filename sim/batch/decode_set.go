@@ -18,6 +18,7 @@ type DecodeSet struct {
 	ctx     int64 // Σ computed tokens of the members, as of step
 	counted bool  // members move on one by one: their ends, windows and blocks are not kept here
 	shift   int8  // log2 of the block size, or −1 if it is no power of two
+	each    int64 // blocks that a paged member takes with each block of tokens, if no window stops that
 	due     []int32
 	ends    wheel // by the step with which a member emits its last token
 	windows []windowSum
@@ -30,7 +31,7 @@ type DecodeSet struct {
 // due[r] counts the paged members whose computed tokens are congruent to r + step modulo the block size: those with
 // r + step ≡ 0 need a new block in the step to come.
 func NewDecodeSet(blockSize int32, windows []Window, logWheel uint) DecodeSet {
-	s := DecodeSet{due: make([]int32, blockSize), ends: newWheel(logWheel), shift: -1}
+	s := DecodeSet{each: 1, due: make([]int32, blockSize), ends: newWheel(logWheel), shift: -1}
 	if blockSize&(blockSize-1) == 0 {
 		s.shift = int8(bits.TrailingZeros32(uint32(blockSize)))
 	}
@@ -42,7 +43,7 @@ func NewDecodeSet(blockSize int32, windows []Window, logWheel uint) DecodeSet {
 
 // NewCounted returns an empty set that counts members and their context alone.
 func NewCounted(blockSize int32) DecodeSet {
-	return DecodeSet{due: make([]int32, blockSize), ends: newWheel(0), shift: -1, counted: true}
+	return DecodeSet{each: 1, due: make([]int32, blockSize), ends: newWheel(0), shift: -1, counted: true}
 }
 
 // Counted reports whether the members move on one by one, see NewCounted.
@@ -64,6 +65,14 @@ func (s *DecodeSet) residue(x int64) int {
 		r += int64(len(s.due))
 	}
 	return int(r)
+}
+
+// before returns the residue that is due in the step after that of r.
+func (s *DecodeSet) before(r int) int {
+	if r == 0 {
+		r = len(s.due)
+	}
+	return r - 1
 }
 
 // Join adds the sequence in slot, with computed tokens in the cache and remaining tokens to emit, which takes blocks as
@@ -186,25 +195,23 @@ func (s *DecodeSet) BlocksDue() int64 { return s.blocksDue(0) }
 
 // blocksDue returns the new KV blocks that the members need in the step that is i steps ahead.
 func (s *DecodeSet) blocksDue(i int64) int64 {
-	r := s.residue(-s.step - i)
-	n := int64(s.due[r])
+	return s.dueOf(s.residue(-s.step - i))
+}
+
+// dueOf returns the new KV blocks that the members of residue r need in the step that they are due in.
+func (s *DecodeSet) dueOf(r int) int64 {
+	n := s.each * int64(s.due[r])
 	if s.growth != nil {
 		n += s.growth.blocks * int64(s.growth.due[r])
-	}
-	if s.passing != nil {
-		n += s.passing.blocks * int64(s.due[r])
 	}
 	return n
 }
 
 // blocksPerCycle returns the new KV blocks that the members need in as many steps as a block has tokens.
 func (s *DecodeSet) blocksPerCycle() int64 {
-	n := int64(s.paged)
+	n := s.each * int64(s.paged)
 	if s.growth != nil {
 		n += s.growth.blocks * s.growth.growing
-	}
-	if s.passing != nil {
-		n += s.passing.blocks * int64(s.paged)
 	}
 	return n
 }
@@ -216,8 +223,9 @@ func (s *DecodeSet) BlocksFor(from, to int64) int64 {
 		cycles := (to - from) / size
 		n, from = cycles*s.blocksPerCycle(), from+cycles*size
 	}
-	for i := from; i < to; i++ {
-		n += s.blocksDue(i)
+	for r := s.residue(-s.step - from); from < to; from++ {
+		n += s.dueOf(r)
+		r = s.before(r)
 	}
 	return n
 }
@@ -235,13 +243,13 @@ func (s *DecodeSet) StepsWithin(limit int, free int64) int {
 	cycles := free / each
 	left := free - cycles*each
 	i := cycles * size
-	for i < more {
-		b := s.blocksDue(i + 1)
+	for r := s.residue(-s.step - i - 1); i < more; i++ {
+		b := s.dueOf(r)
 		if b > left {
 			break
 		}
 		left -= b
-		i++
+		r = s.before(r)
 	}
 	return int(min(i, more)) + 1
 }

@@ -73,6 +73,9 @@ func (k *Cache) BlocksToFit(cached, n int32) int64 {
 // BlocksMax returns the most blocks that a sequence of n tokens ever has.
 func (k *Cache) BlocksMax(n int32) int64 { return k.BlocksToFit(0, n) }
 
+// Full reports whether n tokens fill their blocks.
+func (k *Cache) Full(n int32) bool { return k.floor(n)*k.size == n }
+
 // floor returns ⌊n / block size⌋.
 func (k *Cache) floor(n int32) int32 {
 	if k.shift >= 0 {
