@@ -34,8 +34,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/internal/memory"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -114,6 +116,7 @@ func end(by syscall.Signal, drains *atomic.Bool) {
 // execute runs a command line, prints its error and returns the exit status.
 func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	results := &watched{Writer: out}
+	ctx = build.WithRoom(ctx, memory.Room)
 	root := newRoot(results, errOut)
 	root.SetArgs(spelt(args))
 	err := root.ExecuteContext(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/progress"
@@ -105,6 +106,7 @@ share, and how the rate goes over time.
 			defer abandon(d)
 			line := progressOn(errOut)
 			f.o.Reading = reading(c.Context(), line, args[0])
+			f.o.Room = build.Room(c.Context())
 			s, err := traffic.Describe(args[0], f.o)
 			line.Clear()
 			if err != nil {
@@ -178,6 +180,7 @@ is that of --on; without it Llama 3.1 8B on H100s, doubled until they serve the 
 			defer abandon(to)
 			line := progressOn(errOut)
 			f.o.Reading = reading(c.Context(), line, args[0])
+			f.o.Room = build.Room(c.Context())
 			fit, err := traffic.FitTo(c.Context(), args[0], f.o, d, reporting(line))
 			line.Clear()
 			if err != nil {
@@ -379,6 +382,7 @@ func newConvert(out, errOut io.Writer) *cobra.Command {
 			}
 			return w.write(c.Context(), out, errOut, func(to io.Writer, line *progress.Line) (*traffic.Written, error) {
 				from.o.Reading = reading(c.Context(), line, args[0])
+				from.o.Room = build.Room(c.Context())
 				return traffic.Convert(c.Context(), to, args[0], w.format, from.o)
 			})
 		},

@@ -34,6 +34,7 @@ type Built struct {
 	recorded *traces.Trace // whose requests source sends when others are answered; nil: it is source, or there is none
 	requests sim.Source    // source, or several answers to each of its prompts
 	reading  traces.Reading
+	room     traces.MoreRoom
 	skipped  int64 // rows of failed requests in the file of recorded lengths
 }
 
@@ -54,7 +55,7 @@ var (
 )
 
 // New makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
-func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).contents, nil) }
+func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).contents, nil, nil) }
 
 // NewUntil is New that gives up when ctx ends, with what ended it.
 func NewUntil(ctx context.Context, s *configs.Scenario) (*Built, error) {
@@ -62,7 +63,7 @@ func NewUntil(ctx context.Context, s *configs.Scenario) (*Built, error) {
 	if len(files) == 0 {
 		return New(s)
 	}
-	b, err := newBuilt(s, (*Built).contents, Reading(ctx, files[0]))
+	b, err := newBuilt(s, (*Built).contents, Reading(ctx, files[0]), Room(ctx))
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -78,15 +79,17 @@ func NewLive(s *configs.Scenario) (*Built, error) {
 				"their adapters, whatever their class; expected workload.adapters alone")
 		}
 	}
-	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) }, nil)
+	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) }, nil, nil)
 	if err == nil {
 		b.Config.Until = 0
 	}
 	return b, err
 }
 
-func newBuilt(s *configs.Scenario, contents func(*Built) *sim.Contents, reading traces.Reading) (*Built, error) {
-	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS)), reading: reading}
+func newBuilt(s *configs.Scenario, contents func(*Built) *sim.Contents, reading traces.Reading, room traces.MoreRoom) (
+	*Built, error) {
+	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS)), reading: reading,
+		room: room}
 	b.SLO, b.Rules = classLimits(s, nil), classRules(s, nil)
 	for i := range s.Pools {
 		pool, err := b.pool(i)

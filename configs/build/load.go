@@ -28,6 +28,7 @@ func (b *Built) load() error {
 		var t *traces.Trace
 		o := w.Replay(s.Seed)
 		o.Contents, o.Reading, o.Before = w.Trace.Follow || s.CachesPrefixes(), b.reading, true
+		o.Room = b.room
 		if w.Adapters != nil {
 			o.Adapters = w.Adapters.Count
 		}
@@ -37,7 +38,9 @@ func (b *Built) load() error {
 		}
 		b.source = t
 		if w.Trace.Follow {
-			err = b.follow(t)
+			if err := b.follow(t); err != nil {
+				return err
+			}
 		}
 	case w.Sessions != nil:
 		b.source, err = sessions.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
@@ -77,6 +80,12 @@ func (b *Built) follow(t *traces.Trace) (err error) {
 			"blocks of prompts, so that nothing says which go on from which; expected session_id, block ids such as "+
 			"hash_ids, or false",
 			b.Scenario.Workload.Trace.File), t.Close())
+	}
+	if b.room != nil {
+		if err := b.room(int64(t.Requests()) * sessions.RecordedBytes); err != nil {
+			return errors.Join(b.Scenario.Errorf("workload.trace.follow_answers", "true, for which all %d requests of %s are "+
+				"kept: %s; expected false, or a smaller limit", t.Stats().Requests, b.Scenario.Workload.Trace.File, err), t.Close())
+		}
 	}
 	b.source, err = sessions.NewRecorded(t, t.BlockTokens())
 	return err
@@ -232,6 +241,19 @@ type hearingKey struct{}
 // where the file is long. Several files may be read at the same time.
 func WithHearing(ctx context.Context, hear Hearing) context.Context {
 	return context.WithValue(ctx, hearingKey{}, hear)
+}
+
+type roomKey struct{}
+
+// WithRoom returns a context under which what a file of requests has to keep is asked for before it takes memory.
+func WithRoom(ctx context.Context, room traces.MoreRoom) context.Context {
+	return context.WithValue(ctx, roomKey{}, room)
+}
+
+// Room returns what ctx asks for more memory; nil: nobody.
+func Room(ctx context.Context) traces.MoreRoom {
+	room, _ := ctx.Value(roomKey{}).(traces.MoreRoom)
+	return room
 }
 
 // Reading returns what is called as a file is read: it says so to what ctx has for that, and ends the reading with ctx.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
 // ofLengths is base with recorded lengths, and without an end of its own.
@@ -231,6 +233,38 @@ func TestAFileIsReadAsLongAsSomebodyWaits(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Less(t, last, all/2)
 		b, err := NewUntil(t.Context(), s)
+		require.NoError(t, err)
+		require.NoError(t, b.Close())
+	}
+}
+
+// TestWhatATraceKeepsIsAskedFor: of a trace that waits for answers every request is kept, and of one that names blocks
+// each block. There has to be room for it.
+func TestWhatATraceKeepsIsAskedFor(t *testing.T) {
+	var rows strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&rows, `{"timestamp":%d,"input_length":5,"output_length":1,"hash_ids":[%d]}`+"\n", i, i)
+	}
+	for follows, want := range map[string]string{
+		"true": "chat.yaml:4:29: workload.trace.follow_answers: true, for which all 1000 requests of %s are kept: no room; " +
+			"expected false, or a smaller limit",
+		"false": "chat.yaml:4:11: workload.trace.file: %s:768: 768 distinct blocks so far: no room",
+	} {
+		inDir(t, "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n  trace: {file: rows.jsonl, follow_answers: "+
+			follows+"}\n")
+		file, err := filepath.Abs("rows.jsonl")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, []byte(rows.String()), 0o600))
+		s, err := configs.Load("chat.yaml", configs.Options{})
+		require.NoError(t, err)
+		_, err = NewUntil(WithRoom(t.Context(), func(bytes int64) error {
+			if follows == "true" && bytes != 1000*sessions.RecordedBytes {
+				return nil
+			}
+			return errors.New("no room")
+		}), s)
+		require.EqualError(t, err, fmt.Sprintf(want, file))
+		b, err := NewUntil(WithRoom(t.Context(), func(int64) error { return nil }), s)
 		require.NoError(t, err)
 		require.NoError(t, b.Close())
 	}

@@ -98,7 +98,8 @@ func (z *sizer) route() error {
 	shares := w.Waits() || w.Prefix != nil
 	if w.Trace != nil {
 		t, err := traces.Open(w.Trace.File, traces.Options{Contents: true,
-			SkipEmpty: w.Trace.SkipEmpty, Reading: build.Reading(z.ctx, w.Trace.File), Before: true})
+			SkipEmpty: w.Trace.SkipEmpty, Reading: build.Reading(z.ctx, w.Trace.File), Before: true,
+			Room: build.Room(z.ctx)})
 		if ended := z.ctx.Err(); ended != nil {
 			return ended
 		}

@@ -3,6 +3,7 @@ package sessions
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -25,6 +26,8 @@ func (r *recording) Next(q *sim.Request) bool {
 	*q, r.requests = r.requests[0], r.requests[1:]
 	return true
 }
+
+func (r *recording) Requests() float64 { return float64(len(r.requests)) }
 
 func (r *recording) Contents() *sim.Contents { return r.tree }
 
@@ -230,4 +233,42 @@ func TestARecordingOfNothingHasNoRate(t *testing.T) {
 		require.Len(t, all, n)
 		require.Len(t, tasks, n)
 	}
+}
+
+// TestARecordedRequestIsSentAsItWas: whatever a recording says of a request is what is sent, but for its number, its
+// session, which is its task, and instants that are later by as much as it is.
+func TestARecordedRequestIsSentAsItWas(t *testing.T) {
+	at := func(s float64) sim.Time { return sim.Time(sim.Seconds(s)) }
+	first := sim.Request{Arrival: at(1), Prompt: 7, Output: 5, MaxOutput: 6, Deadline: at(31), Reasoning: 2, Session: 9,
+		Class: 3, Priority: -4, Adapter: 8}
+	second := sim.Request{Arrival: at(3), Prompt: 17, Output: 4, MaxOutput: 9, Deadline: at(23), Reasoning: 1, Session: 9,
+		Class: 2, Priority: 5, Adapter: 6}
+	s, err := NewRecorded(&recording{requests: []sim.Request{first, second}}, 0)
+	require.NoError(t, err)
+	all, _ := replay(t, s, func(*sim.Request) sim.Duration { return sim.Seconds(10) })
+	first.Session, second.Session, second.ID = 1, 1, 1
+	second.Arrival, second.Deadline = at(11), at(31)
+	for i, want := range []sim.Request{first, second} {
+		got := all[i].Request
+		got.Record = sim.Record{}
+		require.Equal(t, want, got)
+	}
+}
+
+// TestTasksThatHaveEndedLeaveTheirPlace: memory is by the tasks under way, and 56 bytes of each request.
+func TestTasksThatHaveEndedLeaveTheirPlace(t *testing.T) {
+	var requests []sim.Request
+	for i := range 1000 {
+		requests = append(requests, sim.Request{Arrival: sim.Time(sim.Seconds(float64(i))), Prompt: 5, Output: 5})
+	}
+	s, err := NewRecorded(&recording{requests: requests}, 0)
+	require.NoError(t, err)
+	_, tasks := replay(t, s, func(*sim.Request) sim.Duration { return sim.Seconds(2.5) })
+	require.Len(t, tasks, 1000)
+	require.Len(t, s.tasks, 3, "of which three are under way at a time")
+	for i := range tasks {
+		require.EqualValues(t, 1, tasks[i].Requests)
+	}
+	require.EqualValues(t, 56, reflect.TypeFor[recorded]().Size())
+	require.Equal(t, 1000, cap(s.all))
 }

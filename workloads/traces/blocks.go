@@ -14,22 +14,16 @@ import (
 // Equal ids after equal ids are equal tokens. New ids behind a known one are a new extent; an extent is cut where
 // prompts part, and where one goes on with tokens that have no id.
 type blocks struct {
-	tokens int32 // of a block
-	known  map[link]int32
-	before []int32 // the block in front of each, until the tree is built; 0: none. Block 0 stands in front of the first
-	begins []bool  // whether an extent does, until then
-	node   []int32 // of the tree, once it is built
+	tokens int32    // of a block
+	known  links    // Block 0 stands in front of the first
+	begins []bool   // whether an extent does, until the tree is built
+	node   []int32  // of the tree, once it is built
+	room   MoreRoom // asked before more memory is taken; nil: nobody is
 	tree   sim.Contents
 }
 
-// link is an id behind a block.
-type link struct {
-	before int32
-	id     int64
-}
-
-func newBlocks(tokens int32) *blocks {
-	return &blocks{tokens: tokens, known: map[link]int32{}, before: make([]int32, 1), begins: make([]bool, 1)}
+func newBlocks(tokens int32, room MoreRoom) *blocks {
+	return &blocks{tokens: tokens, known: newLinks(), begins: make([]bool, 1), room: room}
 }
 
 // blockKey says which key of a JSON line holds block ids and how many tokens a block has: "hash_ids" of Mooncake, whose
@@ -87,17 +81,16 @@ func parseID(b []byte) (id int64, ok bool) {
 func (k *blocks) learn(ids []int64, prompt int32) error {
 	last, fresh := int32(0), false
 	for _, id := range ids {
-		next, ok := k.known[link{last, id}]
-		if !ok {
-			if len(k.before) == blocksMax {
-				return fmt.Errorf("this is distinct block %d; accepted: at most %d", blocksMax, blocksMax-1)
+		next := k.known.find(last, id)
+		if next == 0 {
+			if err := k.grow(); err != nil {
+				return err
 			}
-			next = int32(len(k.before))
-			k.known[link{last, id}] = next
 			if !fresh {
 				k.cut(last)
 			}
-			k.before, k.begins = append(k.before, last), append(k.begins, !fresh)
+			next = k.known.add(last, id)
+			k.begins = append(k.begins, !fresh)
 			fresh = true
 		}
 		last = next
@@ -108,38 +101,62 @@ func (k *blocks) learn(ids []int64, prompt int32) error {
 	return nil
 }
 
-// blocksMax bounds the distinct blocks: a few GiB.
-const blocksMax = 1 << 26
+const (
+	// blocksMax bounds the distinct blocks: a few GiB.
+	blocksMax = 1 << 26
+
+	// blockBytes is what a block takes beside its link at the most: whether an extent begins there, in a slice that
+	// grows, and its node. A node of the tree has 8 bytes and is as often the end of many blocks as of one.
+	blockBytes = 2 + 4 + 16
+)
+
+// grow makes room for a block more, if there is.
+func (k *blocks) grow() error {
+	n := k.known.len()
+	if n == blocksMax {
+		return fmt.Errorf("this is distinct block %d; accepted: at most %d", blocksMax, blocksMax-1)
+	}
+	if !k.known.full() {
+		return nil
+	}
+	if k.room != nil {
+		if err := k.room(k.known.growth() + int64(n)*blockBytes); err != nil {
+			return fmt.Errorf("%d distinct blocks so far: %w", n, err)
+		}
+	}
+	k.known.grow()
+	return nil
+}
 
 // cut ends an extent behind block last, if last is inside of one.
 func (k *blocks) cut(last int32) {
-	if next := int(last) + 1; next < len(k.before) && k.before[next] == last {
+	if next := last + 1; int(next) < k.known.len() && k.known.before[next] == last {
 		k.begins[next] = true
 	}
 }
 
 // build makes the tree of what has been learnt.
 func (k *blocks) build() {
-	k.node = make([]int32, len(k.before))
-	for first := 1; first < len(k.before); {
+	k.node = make([]int32, k.known.len())
+	for first := 1; first < len(k.node); {
 		end := first + 1
-		for end < len(k.before) && !k.begins[end] {
+		for end < len(k.node) && !k.begins[end] {
 			end++
 		}
-		n := k.tree.Add(k.node[k.before[first]], int32(end-first)*k.tokens)
+		n := k.tree.Add(k.node[k.known.before[first]], int32(end-first)*k.tokens)
 		for b := first; b < end; b++ {
 			k.node[b] = n
 		}
 		first = end
 	}
-	k.before, k.begins = nil, nil
+	k.begins = nil
 }
 
 // content returns the node that a prompt of known blocks ends in.
 func (k *blocks) content(ids []int64) int32 {
 	last := int32(0)
 	for _, id := range ids {
-		last = k.known[link{last, id}]
+		last = k.known.find(last, id)
 	}
 	return k.node[last]
 }

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -133,4 +134,74 @@ func TestRealTracesShare(t *testing.T) {
 		require.Greater(t, share, want[0], file)
 		require.Less(t, share, want[1], file)
 	}
+}
+
+// TestRoomIsAskedForWhatATraceNames: memory is by what differs in a trace, so that room is asked for before there
+// is more of it, and an error of that ends the reading.
+func TestRoomIsAskedForWhatATraceNames(t *testing.T) {
+	var ids, same, sessions strings.Builder
+	sessions.WriteString("arrival_s,input_tokens,output_tokens,session_id\n")
+	const n = sessionsFew + 1
+	for i := range n {
+		const line = `{"timestamp":0,"input_length":5,"output_length":1,"hash_ids":[%d]}` + "\n"
+		fmt.Fprintf(&ids, line, i)
+		fmt.Fprintf(&same, line, i%700)
+		fmt.Fprintf(&sessions, "0,5,1,%d\n", i)
+	}
+	for _, c := range []struct {
+		text  string
+		asked int
+		said  string
+	}{
+		{ids.String(), 7, `trace:768: 768 distinct blocks so far: no room`}, {same.String(), 0, ""},
+		{sessions.String(), 2, fmt.Sprintf(`trace:%d: %d sessions so far: no room`, sessionsFew+1, sessionsFew)},
+	} {
+		asked, total := 0, int64(0)
+		room := func(bytes int64) error {
+			asked, total = asked+1, total+bytes
+			return nil
+		}
+		tr, err := New("trace", strings.NewReader(c.text), Options{Contents: true, Room: room})
+		require.NoError(t, err)
+		require.Len(t, sourcetest.Drain(tr), n)
+		require.Equal(t, c.asked, asked)
+		require.LessOrEqual(t, total, int64(n)*300)
+		_, err = New("trace", strings.NewReader(c.text), Options{Contents: true,
+			Room: func(int64) error { return errors.New("no room") }})
+		if c.said == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.said)
+	}
+}
+
+// TestLinksAreAMap: the table finds what a map does, as it grows.
+func TestLinksAreAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type link struct {
+			before int32
+			id     int64
+		}
+		l, twin := newLinks(), map[link]int32{}
+		for _, id := range rapid.SliceOfN(rapid.Int64Range(0, 1500), 0, 4000).Draw(t, "ids") {
+			before := int32(id % 3)
+			if n := l.find(before, id); n != 0 {
+				require.Equal(t, twin[link{before, id}], n)
+				continue
+			}
+			require.NotContains(t, twin, link{before, id})
+			if l.full() {
+				grown := l.growth()
+				l.grow()
+				require.EqualValues(t, 4*len(l.slots)+12*cap(l.ids), grown)
+			}
+			twin[link{before, id}] = l.add(before, id)
+			require.Equal(t, len(twin)+1, l.len())
+		}
+		for of, n := range twin {
+			require.Equal(t, n, l.find(of.before, of.id))
+			require.Zero(t, l.find(of.before+3, of.id))
+		}
+	})
 }

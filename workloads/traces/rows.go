@@ -35,6 +35,7 @@ type rows struct {
 	lastLine  int              // 0: no row yet
 	ids       []int64          // of the blocks of the last row, if they are asked for
 	sessions  map[string]int32 // by id
+	room      MoreRoom         // asked before there are many more of them; nil: nobody is
 	adapters  int64            // the highest number of an adapter; 0: they are not asked for
 	blank     int              // number of a blank line, after which nothing may follow
 }
@@ -183,8 +184,9 @@ func (t *rows) convert(f *fields, r *row) (bool, error) {
 		return false, t.refuse(role, f, acceptedTokens)
 	}
 	*r = row{at: at, prompt: int32(prompt), output: int32(output), line: t.lines.number}
-	r.session = t.session(f[sessionRole])
-	return true, cmp.Or(t.readOptional(f, r), t.readIDs(f, prompt))
+	session, err := t.session(f[sessionRole])
+	r.session = session
+	return true, cmp.Or(err, t.readOptional(f, r), t.readIDs(f, prompt))
 }
 
 // readOptional reads what a row may say beside its lengths. An empty cell, null or 0 stands for none.
@@ -216,10 +218,18 @@ func (t *rows) readOptional(f *fields, r *row) error {
 	return nil
 }
 
+const (
+	// sessionBytes is about what the id of a session takes in a map that has just grown.
+	sessionBytes = 150
+
+	// sessionsFew is how many sessions take no memory that is worth asking for.
+	sessionsFew = 1 << 16
+)
+
 // session returns the number of the session of an id: a number or a text.
-func (t *rows) session(id []byte) int32 {
+func (t *rows) session(id []byte) (int32, error) {
 	if absent(id) {
-		return 0
+		return 0, nil
 	}
 	n, ok := t.sessions[string(id)]
 	if !ok {
@@ -227,9 +237,14 @@ func (t *rows) session(id []byte) int32 {
 			t.sessions = map[string]int32{}
 		}
 		n = int32(len(t.sessions)) + 1 // no trace has 2³¹ requests
+		if n >= sessionsFew && n&(n-1) == 0 && t.room != nil {
+			if err := t.room(int64(n) * sessionBytes); err != nil {
+				return 0, t.lines.fail("%d sessions so far: %s", n, err)
+			}
+		}
 		t.sessions[string(id)] = n
 	}
-	return n
+	return n, nil
 }
 
 // absent reports whether an optional cell says nothing.

@@ -35,12 +35,18 @@ type Options struct {
 	Adapters  int64            // let requests have the LoRA adapters that a trace names, numbered up to this; 0: none does
 	Reading   Reading          // nil: nothing is reported
 	Before    bool             // Reading hears of what Open reads, and not of the replay
+	Room      MoreRoom         // nil: nobody is asked
 	Unchecked bool             // replay without reading the file through first; Stats stay zero, and nothing is shared
 }
 
 // Reading hears how many bytes of a file have been read so far, of all that will be: a file is read more than once. An
 // error of its own ends the reading.
 type Reading func(done, of int64) error
+
+// MoreRoom is asked before so many bytes of memory more are taken for the blocks and sessions that a trace
+// names. An error of its
+// own ends the reading.
+type MoreRoom func(bytes int64) error
 
 // Stats describes the requests that a trace replays.
 type Stats struct {
@@ -177,11 +183,11 @@ func (t *Trace) rewind() (err error) {
 	if err != nil {
 		return err
 	}
-	t.rows.adapters = t.options.Adapters
+	t.rows.adapters, t.rows.room = t.options.Adapters, t.options.Room
 	if l := &t.rows.layout; t.options.Contents && !t.options.Unchecked && l.ids != "" {
 		l.format.column[idsRole] = l.ids
 		if t.blocks == nil {
-			t.blocks = newBlocks(l.block)
+			t.blocks = newBlocks(l.block, t.options.Room)
 		}
 	}
 	if f := t.rows.layout.format; f.time == noTime {
