@@ -301,7 +301,11 @@ func (d *Deployment) hop() linearPS {
 	if d.tabled(all) && all > max(1, d.domain()) {
 		share = d.span(all).table.dispatch[0].far.share
 	}
-	return linearPS{fixed: float64(psPerS * e.CollectiveS), row: psPerS * d.rowBytes() / (share * d.link(all))}
+	link := d.link(all)
+	if d.GPU.Mesh && d.linkField(all) == "scale_up_bps" {
+		link = d.link(2) // a GPU has one peer in the next stage
+	}
+	return linearPS{fixed: float64(psPerS * e.CollectiveS), row: psPerS * d.rowBytes() / (share * link)}
 }
 
 // collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network; and how many

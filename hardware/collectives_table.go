@@ -127,6 +127,9 @@ func tableOf(architecture, path string) linkTable {
 			{floorS: 15e-6, leastS: 31.7e-6, share: 0.735, far: normalCombine()},
 		},
 	}
+	if architecture != "hopper" { // no switch that adds up
+		t.nccl = t.nccl[:2]
+	}
 	if architecture == "ampere" {
 		t.reduce = []algorithm{
 			{latencyS: 4.2e-6, doublingS: 0.75e-6, share: 0.52, whole: true, name: oneShot},

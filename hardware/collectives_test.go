@@ -304,3 +304,36 @@ func TestLogitsAtThePeakOfTheirLinks(t *testing.T) {
 		assert.InEpsilon(t, 64*128256*2*(7./8/450e9+networkS), partOf(d, 64, hardware.LogitsPart).LinkPeakS, 1e-9, tensor)
 	}
 }
+
+// Infinity Fabric joins each pair of eight by a link of its own: two GPUs have a seventh of what eight have, so that an
+// all-reduce over two takes 7 times as long as over links that a switch shares out, and a stage passes its rows on over
+// one link. No GPU sends faster than its links.
+func TestTheLinksOfAMeshLeadToOneGPUEach(t *testing.T) {
+	reduce := func(gpu string, tensor int) float64 {
+		d := deployment(t, "llama-3.1-70b", gpu, tensor)
+		d.Efficiency.CollectiveS = 0
+		return partOf(d, 512, hardware.AllReducePart).TimeS / 160
+	}
+	const bytes = 512 * 8192 * 2.0
+	share := deployment(t, "llama-3.1-70b", "mi300x", 2).Efficiency.Link
+	assert.InEpsilon(t, bytes/share/64e9, reduce("mi300x", 2), 1e-6)
+	assert.InEpsilon(t, 1.5*bytes/share/(3*64e9), reduce("mi300x", 4), 1e-6)
+	assert.InEpsilon(t, 1.75*bytes/share/448e9, reduce("mi300x", 8), 1e-6)
+
+	d := deployment(t, "llama-3.1-70b", "mi300x", 4)
+	one := hardware.NewRoofline(d, 1).Step(64, 128).Part[sim.Communication].A.Seconds()
+	d.Parallel.Pipeline = 2
+	two := hardware.NewRoofline(d, 1).Step(2*64, 128).Part[sim.Communication].A.Seconds()
+	assert.InEpsilon(t, d.Efficiency.CollectiveS+64*8192*2/(share*64e9), two-one, 1e-6)
+
+	d.Parallel.Pipeline, d.Parallel.NCCL, d.Efficiency.CollectiveScale = 1, true, 1
+	for _, tensor := range []int{2, 4, 8} {
+		d.Parallel.Tensor = tensor
+		takenS := partOf(d, 1<<16, hardware.AllReducePart).TimeS / 160
+		moved := (1 << 17) * 8192 * 2 * float64(tensor-1) / float64(tensor)
+		assert.Less(t, moved/takenS, float64(tensor-1)*64e9, "%d GPUs", tensor)
+	}
+	d.GPU.Domain.Value = 1
+	d.GPU.ScaleUpBps.Value = 0
+	assert.ErrorContains(t, d.GPU.Validate(), "mesh is true, and domain is 1")
+}

@@ -17,6 +17,7 @@ type GPU struct {
 	Architecture string   `yaml:"architecture,omitempty"`  // hopper, blackwell …: what is measured of one holds for its kin
 	Kind         Kind     `yaml:"kind,omitempty"`          // what else than a GPU it is; empty: a GPU
 	SharedMemory bool     `yaml:"shared_memory,omitempty"` // with the CPU, which takes part of it and of its bandwidth
+	Mesh         bool     `yaml:"mesh,omitempty"`          // its links lead to each other device of the domain; false: a switch
 	Year         Quantity `yaml:"year"`                    // of launch
 	MemoryBytes  Quantity `yaml:"memory_bytes"`            // as the driver reports it, where a source prints that
 	BandwidthBps Quantity `yaml:"bandwidth_bps"`           // of that memory
@@ -183,6 +184,10 @@ func (g GPU) Validate() error {
 	}
 	if g.Domain.Value > 1 && g.ScaleUpBps.Value == 0 {
 		return fmt.Errorf("hardware: gpu %q: domain is %g, but scale_up_bps is 0; want domain 1 or a rate", g.Name,
+			g.Domain.Value)
+	}
+	if g.Mesh && g.Domain.Value < 2 {
+		return fmt.Errorf("hardware: gpu %q: mesh is true, and domain is %g; want a domain of 2 or more", g.Name,
 			g.Domain.Value)
 	}
 	return g.checkPrice()

@@ -66,7 +66,8 @@ func (d *Deployment) linkField(n int) string {
 // nodeGPUs is how many GPUs share a host's PCIe, as in common 8-GPU servers.
 const nodeGPUs = 8
 
-// linkBps returns the bandwidth, one way, of the link that joins n GPUs; 0 for a single GPU.
+// linkBps returns the bandwidth, one way, of the link that joins n GPUs; 0 for a single GPU. In a mesh that is what of
+// it leads to the other GPUs: two of eight have a seventh of what the data sheet says.
 func (d *Deployment) linkBps(n int) (float64, error) {
 	path := d.linkField(n)
 	if path == "" {
@@ -75,6 +76,9 @@ func (d *Deployment) linkBps(n int) (float64, error) {
 	bps, err := d.GPU.Need(path)
 	if err != nil && path == "nic_bps" {
 		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, max(1, int(d.GPU.Domain.Value)))
+	}
+	if path == "scale_up_bps" && d.GPU.Mesh {
+		bps *= float64(n-1) / (d.GPU.Domain.Value - 1)
 	}
 	return bps, err
 }

@@ -37,7 +37,11 @@ func talk(d *hardware.Deployment, b batch, m mine) (reduceS, exchangeS, transfer
 			_, network := hardware.Sends(d, each, 0)
 			share = network[0].Share
 		}
-		transferS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(share*link(d, d.Parallel.GPUs())))
+		peers := d.Parallel.GPUs()
+		if d.GPU.Mesh && peers <= int(d.GPU.Domain.Value) {
+			peers = 2
+		}
+		transferS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(share*link(d, peers)))
 	}
 	return reduceS, exchangeS, transferS
 }
@@ -278,6 +282,9 @@ func hit(d *hardware.Deployment, n int) float64 {
 func link(d *hardware.Deployment, gpus int) float64 {
 	g := &d.GPU
 	switch {
+	case g.ScaleUpBps.Value > 0 && gpus <= int(g.Domain.Value) && g.Mesh:
+		each := g.ScaleUpBps.Value / (g.Domain.Value - 1)
+		return float64(gpus-1) * each
 	case g.ScaleUpBps.Value > 0 && gpus <= int(g.Domain.Value):
 		return g.ScaleUpBps.Value
 	case gpus <= 8 && g.PCIeBps.Value > 0:

@@ -23,7 +23,7 @@ func catalog(t *testing.T) []hardware.GPU {
 		require.NoError(t, err)
 		gpus = append(gpus, g)
 	}
-	require.Len(t, gpus, 45)
+	require.Len(t, gpus, 47)
 	return gpus
 }
 

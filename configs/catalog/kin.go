@@ -65,7 +65,9 @@ func sameChip(gpu string) string {
 }
 
 // nearest names the GPUs whose kernels one runs, the nearest first: of the same chip on another board, or else of the
-// same generation.
+// same generation. Of AMD's only one was measured, which stands for the generation after it too: of four published
+// lists on MI350X and MI355X the throughput is 17.7 % off in the median by it, and 20.8 % by what all measured GPUs
+// have in common.
 func nearest(gpu string) []string {
 	switch gpu {
 	case "gb200", "b300-sxm":
@@ -74,11 +76,13 @@ func nearest(gpu string) []string {
 		return []string{"b300-sxm", "b200-sxm"}
 	case "h200-sxm", "h100-nvl", "h100-pcie":
 		return []string{"h100-sxm"}
+	case "h200-nvl":
+		return []string{"h200-sxm", "h100-sxm"}
 	case "gh200-144gb":
 		return []string{"gh200-96gb"}
-	case "a100-sxm-40gb":
+	case "a100-sxm-40gb", "a100-pcie-80gb":
 		return []string{"a100-sxm-80gb"}
-	case "mi325x":
+	case "mi325x", "mi350x", "mi355x":
 		return []string{"mi300x"}
 	case "rtx-pro-6000-ws", "rtx-5090":
 		return []string{"rtx-pro-6000-server"}
