@@ -47,7 +47,7 @@ func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError,
 	}
 	e, ok := t.entry(engine, names.ShapeOf(model), p.GPU.From)
 	if p.Role != "serve" {
-		e, ok = t.unmeasured(engine, Disaggregated)
+		e, ok = t.separate(engine, names.ShapeOf(model), catalog.Chip(p.GPU.From))
 	}
 	return metrics.ExpectedError{
 		Model: model, GPU: p.GPU.From, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
@@ -104,10 +104,23 @@ func Because(x *metrics.ExpectedError) string {
 		return "no latency on " + x.GPU + " was measured" + under + ", but of " + model + " on others"
 	case Model:
 		return "no latency of " + model + " was measured" + under + ", but on " + x.GPU + " of others"
-	case Disaggregated:
-		return "separate pools" + under + ", which nothing is fitted to"
+	case Disaggregated, DisaggregatedGPU, DisaggregatedModel, DisaggregatedGPUAndModel:
+		return "separate pools" + under + ", which nothing is fitted to" + unseen(x, model)
 	}
 	return "no latency on " + x.GPU + " was measured" + under + ", nor of " + model
+}
+
+// unseen says what about separate pools the errors of measured ones do not cover.
+func unseen(x *metrics.ExpectedError, model string) string {
+	switch LeftOut(x.LeftOut) {
+	case DisaggregatedGPU:
+		return "; more on " + x.GPU + ", where no latency was measured"
+	case DisaggregatedModel:
+		return "; more of " + model + ", of which no latency was measured"
+	case DisaggregatedGPUAndModel:
+		return "; more of " + model + " on " + x.GPU + ", where no latency was measured of either"
+	}
+	return ""
 }
 
 // percent prints an error, or that it has no limit worth a number.

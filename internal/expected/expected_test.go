@@ -72,6 +72,23 @@ func TestPoolsAndEnginesHaveErrorsOfTheirOwn(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, "disaggregated", x.LeftOut)
 	assert.Contains(t, Sentence(&x), "separate pools under vllm (errors of all engines), which nothing is fitted to")
+	for gpu, c := range map[string]struct{ leftOut, says string }{
+		"gb200": {"disaggregated", "which nothing is fitted to; 10 runs"}, // the chip of a measured B200
+		"l40s":  {"disaggregated and gpu", "fitted to; more on l40s, where no latency was measured; 10 runs"},
+	} {
+		x, ok = one("{name: p, role: prefill, gpu: " + gpu + ", tensor_parallel: 4}, {name: d, role: decode, gpu: " + gpu +
+			", tensor_parallel: 4}")
+		require.True(t, ok)
+		assert.Equal(t, c.leftOut, x.LeftOut)
+		assert.Contains(t, Sentence(&x), c.says)
+	}
+	for gpu, want := range map[string]LeftOut{"h100-sxm": DisaggregatedModel, "l40s": DisaggregatedGPUAndModel} {
+		e, ok := small().separate("vllm", "gpt-oss-120b", gpu)
+		require.True(t, ok)
+		assert.Equal(t, want, e.LeftOut)
+		assert.Contains(t, Because(&metrics.ExpectedError{Model: "gpt-oss-120b", GPU: gpu, LeftOut: string(want)}),
+			"more of gpt-oss-120b")
+	}
 	for _, pool := range []string{"{gpu: h100-sxm, tensor_parallel: 4, engine: textbook}",
 		"{gpu: h100-sxm, tensor_parallel: 4, efficiency: own.yaml}"} {
 		_, ok = one(pool)

@@ -46,6 +46,14 @@ const (
 	Disaggregated LeftOut = "disaggregated"
 )
 
+// Separate pools on a GPU or of a model of which no latency was measured: their errors are those of pools that were
+// measured, which is less than is to be expected.
+const (
+	DisaggregatedGPU         LeftOut = "disaggregated and gpu"
+	DisaggregatedModel       LeftOut = "disaggregated and model"
+	DisaggregatedGPUAndModel LeftOut = "disaggregated, gpu and model"
+)
+
 //go:embed errors.json
 var embedded string
 
@@ -124,6 +132,21 @@ func (t *Table) entry(engine, model, gpu string) (Entry, bool) {
 		return t.unmeasured(engine, GPU)
 	}
 	return t.unmeasured(engine, GPUAndModel)
+}
+
+// separate returns the errors of separate pools, and what no latency of any server was measured with.
+func (t *Table) separate(engine, model, gpu string) (Entry, bool) {
+	e, ok := t.unmeasured(engine, Disaggregated)
+	server, _ := t.entry(engine, model, gpu)
+	switch server.LeftOut {
+	case GPU:
+		e.LeftOut = DisaggregatedGPU
+	case Model:
+		e.LeftOut = DisaggregatedModel
+	case GPUAndModel:
+		e.LeftOut = DisaggregatedGPUAndModel
+	}
+	return e, ok
 }
 
 // unmeasured returns the errors of an engine with something left out; of all engines, where its own are not known.
