@@ -116,6 +116,9 @@ func (in *Instance) releaseEnded() {
 		in.stay(r)
 		r.blocks = int32(in.allocatedUnseen(r))
 		r.blocksMin = r.blocks // the block of the token in vain among them
+		if in.cache.Radix() && !in.work.paused {
+			r.Computed++ // SGLang adds that token to its tree, which then has the whole output
+		}
 		if in.pool.DefersFrees && !in.work.paused {
 			in.exit(slot)
 			b.deferred = append(b.deferred, slot)

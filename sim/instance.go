@@ -100,6 +100,7 @@ func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 	in.batched = in.parts
 	in.step.ranks, in.report.ranks = in.step.own[:], in.report.own[:]
 	in.queue.requests, in.queue.order = &in.requests, p.Order
+	_, in.queue.inTurn = p.Scheduler.(Retractor)
 	in.connect()
 	in.prepare()
 	in.reset()

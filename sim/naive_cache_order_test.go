@@ -16,7 +16,8 @@ func (n *naive) sortByCache(in *naiveInstance, order schedulers.CacheOrder) {
 	before, visible := slices.Clone(in.waiting), in.waiting[:seen]
 	switch {
 	case order == schedulers.FCFS, order == schedulers.LPM && seen > 128:
-		n.refresh(in, visible)
+		n.refresh(in, slices.DeleteFunc(before, func(r *naiveRequest) bool { return !in.everybody && !r.noticed }))
+		return
 	case order == schedulers.LPM:
 		n.longestPrefixFirst(in, visible)
 	case in.tree != nil:

@@ -17,14 +17,24 @@ func (n *naive) enqueue(in *naiveInstance, r *naiveRequest) {
 	in.waiting, r.lockedOut = append(in.waiting, r), 0
 	if n.order != nil {
 		r.key = n.order.Key(&r.Request)
+		if _, ok := n.policy.(*schedulers.SGLang); ok {
+			slices.SortStableFunc(in.waiting, func(a, b *naiveRequest) int { return cmp.Compare(a.key, b.key) })
+			return
+		}
 		slices.SortFunc(in.waiting, inOrder)
 	}
 }
 
 // requeue puts r, which is retracted, behind all requests that the engine knows of, or where the order has it.
 func (n *naive) requeue(in *naiveInstance, r *naiveRequest) {
-	unknown := slices.IndexFunc(in.waiting, func(o *naiveRequest) bool { return !in.everybody && !o.noticed })
-	if n.order != nil || unknown < 0 {
+	if _, ok := n.policy.(*schedulers.SGLang); n.order != nil && !ok {
+		n.enqueue(in, r)
+		return
+	}
+	unknown := slices.IndexFunc(in.waiting, func(o *naiveRequest) bool {
+		return o.key > r.key || o.key == r.key && !in.everybody && !o.noticed
+	})
+	if unknown < 0 {
 		n.enqueue(in, r)
 		return
 	}

@@ -25,6 +25,7 @@ func (n *naive) learn(in *naiveInstance) bool {
 			if r.removed {
 				list = append(list, r)
 				n.cover["tokens in vain"] += int(r.want)
+				r.Computed += r.want // the last token of the output, which the tree gets
 			}
 		}
 		in.sglang.read = nil

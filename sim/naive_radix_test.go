@@ -211,7 +211,7 @@ func (n *naive) refresh(in *naiveInstance, visible []*naiveRequest) {
 		return
 	}
 	in.sglang.refreshes++
-	if in.sglang.refreshes%32 != 1 || in.tree == nil || n.order != nil {
+	if in.sglang.refreshes%32 != 1 || in.tree == nil {
 		return
 	}
 	for _, r := range slices.Backward(visible[:min(128, len(visible))]) {

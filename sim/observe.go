@@ -53,10 +53,10 @@ func (in *Instance) Head() *Request {
 	return r
 }
 
-// Waiting returns the i-th request of a queue without an Order, or nil if it has one or requests have adapters, or if
-// the scheduler does not see so many. The pointer is good until the next call.
+// Waiting returns the i-th request of a queue, or nil if requests have adapters, or if the scheduler does not see so
+// many. The pointer is good until the next call.
 func (in *Instance) Waiting(i int) *Request {
-	if in.queue.sorts {
+	if in.queue.heaps != nil {
 		return nil
 	}
 	return in.queue.waiting(i)
@@ -71,6 +71,9 @@ func (in *Instance) Visible(most int) int {
 	}
 	return min(n, most)
 }
+
+// Ordered reports whether the queue has the order of its pool, so that nothing else may arrange it.
+func (in *Instance) Ordered() bool { return in.pool.Order != nil }
 
 // Arrange gives the first requests of a queue without an Order another order, for good: the i-th is then the one that
 // Waiting(order[i]) returned.

@@ -131,6 +131,8 @@ func before(a, b *Request) bool {
 	switch {
 	case a.orderKey != b.orderKey:
 		return a.orderKey < b.orderKey
+	case a.turn != b.turn:
+		return a.turn < b.turn
 	case a.Arrival != b.Arrival:
 		return a.Arrival < b.Arrival
 	}
@@ -220,6 +222,11 @@ func (q *queue) key(r *Request) {
 
 // pushHeap puts the request in slot to its place.
 func (q *queue) pushHeap(slot int32) {
+	q.ranked = false
+	if q.inTurn {
+		q.turns++
+		q.requests.at[slot].turn = q.turns
+	}
 	if q.heaps != nil {
 		q.heaps.push(q.requests.at, slot)
 	} else {
@@ -249,12 +256,29 @@ func (q *queue) removeHeaped(slot int32) bool {
 	if i < 0 || i >= len(heap) || heap[i] != slot {
 		return false
 	}
+	q.ranked = q.ranked && i == len(heap)-1
 	if q.heaps != nil {
 		q.heaps.remove(q.requests.at, r.Adapter, i)
 	} else {
 		q.heap.remove(q.requests.at, i)
 	}
 	return true
+}
+
+// waitingInOrder is waiting where requests stand in a heap, which it sorts: that is a heap, too.
+func (q *queue) waitingInOrder(i int) *Request {
+	q.sort()
+	if i >= len(q.heap) {
+		return nil
+	}
+	if !q.ranked {
+		slices.SortFunc(q.heap, func(a, b int32) int { return inOrder(&q.requests.at[a], &q.requests.at[b]) })
+		for i, slot := range q.heap {
+			q.requests.at[slot].next = int32(i)
+		}
+		q.ranked = true
+	}
+	return &q.requests.at[q.heap[i]]
 }
 
 // settle sorts the heaps by slot: their own order may depend on when they were observed.

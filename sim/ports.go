@@ -66,6 +66,9 @@ type Scheduler interface {
 // Retractor is a Scheduler that drops what a step computes of requests which the next one has no blocks for: its engine
 // queues batches, and composes the next step while this one runs. Retract is asked as a step ends whose successor may
 // lack blocks, before its tokens are emitted; it acts through Work.Drop.
+//
+// In a pool with an Order, requests of a Retractor that have equal keys stand in the order in which they joined the
+// queue, and those that were retracted join it again. Others stand by arrival.
 type Retractor interface {
 	Retract(in *Instance, w *Work)
 }

@@ -10,6 +10,9 @@ type queue struct {
 	requests  *slab
 	order     Order // nil: first come, first served
 	sorts     bool  // requests stand in heaps
+	inTurn    bool  // and those with the same key in the order in which they have come, or come back
+	turns     int64 // that have come in turn so far
+	ranked    bool  // the heap is in its order throughout
 	visible   Time  // the scheduler sees the requests that arrived by then; Forever: all
 	received  Time  // the engine last looked for requests when these had arrived; see PoolSpec.RecvInterval
 	unasked   int   // steps of decodes since then
@@ -28,6 +31,7 @@ type queue struct {
 func (q *queue) clear() {
 	q.pages, q.front, q.heap = pages{}, q.front[:0], q.heap[:0]
 	q.cancelled, q.started, q.resuming = 0, 0, 0
+	q.ranked = false
 }
 
 // join makes q, which is empty, that of an instance with such adapters; nil: it has none.
@@ -60,9 +64,11 @@ func (q *queue) head() *Request {
 	return &q.requests.at[slot]
 }
 
-// waiting returns the i-th request of a queue without an order, or nil if there are not so many that the scheduler
-// sees.
+// waiting returns the i-th request of a queue without adapters, or nil if the scheduler does not see so many.
 func (q *queue) waiting(i int) *Request {
+	if q.sorts {
+		return q.waitingInOrder(i)
+	}
 	for len(q.front) <= i {
 		slot := q.unpack()
 		if slot == noSlot {
@@ -191,6 +197,7 @@ func (q *queue) pushBack(slot int32, last bool) {
 		r.orderKey = q.heaps.front
 		q.pushHeap(slot)
 	case q.order != nil:
+		q.sort() // what the scheduler sees came before
 		q.pushHeap(slot)
 	case last && (q.visible == Forever || q.pages.n > 0 && q.seen(q.pages.peek())):
 		q.pages.push(r.pack(slot))

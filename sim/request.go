@@ -87,6 +87,7 @@ type engineState struct {
 	penultimate    Time  // when it had the token before its last, if it has ended; see serial
 	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
 	orderKey       int64 // its place in a queue that has an Order
+	turn           int64 // its place among those with the same key, see queue.inTurn; 0: by arrival
 	transfer       int32 // its KV transfer; 0: none
 	fetch          int32 // the transfer that fetches what it needs from a tier; 0: none
 	below          kv.Below

@@ -146,6 +146,7 @@ func (r draw) sglang(p *Pool) {
 		p.Radix = r.IntN(4) > 0
 		s.Order = []schedulers.CacheOrder{schedulers.FCFS, schedulers.LPM, schedulers.DFSWeight}[r.IntN(3)]
 	}
+	p.ByPriority = s.Order == schedulers.FCFS && p.MaxLen%2 == 0
 }
 
 // continuous draws the scheduler of vLLM.

@@ -62,9 +62,10 @@ type sorter struct {
 // request that waits for another has −1.
 type match struct{ i, tokens, from, to int32 }
 
-// sort gives the queue of an instance another order. It reports false if it is too long for that.
+// sort gives the queue of an instance another order. It reports false if it is too long for that, or if its pool has
+// given it one.
 func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) bool {
-	if by == FCFS || by == LPM && in.Waiting(sortedMax) != nil {
+	if by == FCFS || in.Ordered() || by == LPM && in.Waiting(sortedMax) != nil {
 		return false
 	}
 	c.matches, c.path, c.begins = c.matches[:0], c.path[:0], c.begins[:0]

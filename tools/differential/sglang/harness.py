@@ -147,8 +147,6 @@ def main():
     shown, equal, recorded, total, steps = a.show, True, [], 0, 0
     for kind in a.only.split(",") if a.only else cases.KINDS:
         for overlap in modes:
-            if not a.only and kind == "random-priority":
-                continue  # not all are equal, see README.md
             rnd, start = random.Random(f"{a.seed} {kind} {overlap}"), time.time()
             drawn = [cases.draw(rnd, kind, overlap) for _ in range(a.cases)]
             score = Score(kind, overlap)
