@@ -121,6 +121,8 @@ func TestModelsAreFoundAsPeopleWriteThem(t *testing.T) {
 	for written, want := range map[string]string{"llama3.3-70b": "llama-3.3-70b", "Llama3-70B": "llama-3-70b",
 		"Meta-Llama-3.1-8B": "llama-3.1-8b", "zai-org/GLM-5.1": "glm-5", "gemma3-27b": "gemma-3-27b",
 		"deepseek-ai/DeepSeek-R1-Distill-Llama-70B":      "llama-3.3-70b",
+		"deepseek-ai/DeepSeek-R1-Distill-Qwen-14B":       "qwen2.5-14b",
+		"moonshotai/Kimi-K2.7":                           "kimi-k2.5",
 		"nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-NVFP4": "nemotron-3-ultra-550b-a55b"} {
 		name, ok := ModelNamed(written)
 		assert.True(t, ok, written)

@@ -80,12 +80,16 @@ var modelAliases = map[string]string{
 	"qwen3-30b-a3b-2507":              "qwen3-30b-a3b",
 	"kimi-k2-thinking":                "kimi-k2.5",
 	"kimi-k2.6":                       "kimi-k2.5", // of one shape, as is K2.7
+	"kimi-k2.7":                       "kimi-k2.5",
 	"kimi-k2.7-code":                  "kimi-k2.5",
 	"glm-5.3":                         "glm-5.2",
 	"glm-5.1":                         "glm-5", // an index in every layer
 	"mistral-large-instruct-2411":     "mistral-large-2",
 	"deepseek-r1-distill-llama-70b":   "llama-3.3-70b",
 	"deepseek-r1-distill-llama-8b":    "llama-3.1-8b",
+	"deepseek-r1-distill-qwen-7b":     "qwen2.5-7b",
+	"deepseek-r1-distill-qwen-14b":    "qwen2.5-14b",
+	"deepseek-r1-distill-qwen-32b":    "qwen2.5-32b",
 
 	"llama-3_3-nemotron-super-49b-v1_5": "llama-3.3-nemotron-super-49b",
 	"deepseek-r1-0528-fp4":              "deepseek-r1",
