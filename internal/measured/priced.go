@@ -56,6 +56,8 @@ type Kernel struct {
 	Hidden  int     // k of a product, or of a token's activations
 	TopK    int
 	Experts int
+	// The experts are in Groups, and those of a token in TopGroups of them; 0: in one.
+	Groups, TopGroups int
 
 	// Of latent attention: heads, tokens that each of Rows sequences attends to, and of a prefill those of its chunk.
 	Heads, Context, Chunk int

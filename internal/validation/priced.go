@@ -371,7 +371,8 @@ func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
 			Latent: llm.Latent{Rank: 512, QueryRank: 1536, RopeDim: 64}}
 		d.KVDtype = cmp.Or(k.KVDtype, "bf16")
 	default:
-		layer.FFN = llm.FFN{Experts: k.Experts, ExpertWidth: k.Width, TopK: k.TopK}
+		layer.FFN = llm.FFN{Experts: k.Experts, ExpertWidth: k.Width, TopK: k.TopK, Groups: k.Groups,
+			TopGroups: k.TopGroups}
 		if k.Op != measured.Experts {
 			d.Parallel.Data, d.Parallel.Expert, batch = k.GPUs, true, k.Rows*k.GPUs
 			d.Parallel.AllToAll = hardware.AllToAll(k.Way)

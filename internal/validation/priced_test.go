@@ -101,6 +101,22 @@ func TestEfficienciesAboveArePricedToo(t *testing.T) {
 	assert.InEpsilon(t, 1e9/gpu.BandwidthBps.Value, took, 1e-12)
 }
 
+// TestLimitedRoutingSendsLessOverTheNetwork: of 4 hosts, which hold 2 of 8 groups each, a token whose experts may be
+// anywhere reaches 4·(1 − 0.75⁸) = 3.60, and one whose 8 experts are in 4 groups, of which it uses 3.60, 2.93.
+func TestLimitedRoutingSendsLessOverTheNetwork(t *testing.T) {
+	k := measured.Kernel{Op: measured.Dispatch, GPU: "h100-sxm", GPUs: 32, Hidden: 7168, TopK: 8, Experts: 256, Width: 1,
+		Dtype: "fp8", Way: "normal"}
+	grows := func() float64 {
+		k.Rows = 8192
+		many := seconds(t, k)
+		k.Rows = 4096
+		return many - seconds(t, k)
+	}
+	free := grows()
+	k.Groups, k.TopGroups = 8, 4
+	assert.InEpsilon(t, 2.93/3.60, grows()/free, 0.01)
+}
+
 // TestNormalKernelsTakeTheirCores: what grows with the tokens takes as much longer on one host as there are fewer cores
 // than the 20 that their tables are of, and no kernel over a network gets faster by more.
 func TestNormalKernelsTakeTheirCores(t *testing.T) {

@@ -1,10 +1,14 @@
 package longform_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
 
 // Before 0.8, TensorRT-LLM reads keys and values that heads share once for each, and before 0.10 it does so but for
@@ -43,5 +47,30 @@ func TestPromptsOfSGLangReachExpertsByDeepEP(t *testing.T) {
 		run = oneRun(t, append(edits, other...)...)
 		require.Empty(t, run.Skip, other)
 		assert.NotContains(t, run.Scenario, given, other)
+	}
+}
+
+// TestAnAllToAllIsOfALayerOrAModel: groups that routing is limited to are said of a layer, and a model has its own.
+func TestAnAllToAllIsOfALayerOrAModel(t *testing.T) {
+	sent := func(model, engine string) measured.Run {
+		return oneRun(t, "kind", "collective", "model", model, "metric", "alltoall_dispatch_time", "unit", "us", "gpus",
+			"32", "engine", engine, "weights", "", "concurrency_or_batch", "4096")
+	}
+	want := measured.Kernel{Op: measured.Dispatch, GPU: "h100-sxm", GPUs: 32, Rows: 4096, Dtype: "fp8", Way: "normal",
+		Width: 1, Hidden: 7168, TopK: 8, Experts: 256}
+	assert.Equal(t, &want, sent(`"hidden 7168, top-8, 256 experts"`, "deepep normal").Priced.Kernel)
+	want.Groups, want.TopGroups = 8, 4
+	assert.Equal(t, &want, sent(`"hidden 7168, top-8, 256 experts, 4 of 8 groups"`, "deepep normal").Priced.Kernel)
+	assert.Equal(t, &want, sent("deepseek-ai/DeepSeek-R1", "deepep normal").Priced.Kernel)
+	assert.Equal(t, "model: 9 of 8 groups of 256 experts",
+		sent(`"hidden 7168, top-8, 256 experts, 9 of 8 groups"`, "deepep normal").Skip)
+	assert.Contains(t, sent("llama-3.1-8b", "deepep normal").Skip, "or a model of experts")
+
+	const note = "an all-to-all whose engine names no kernels"
+	for engine, unnamed := range map[string]bool{"pplx": true, "deepep low-latency": false} {
+		f, err := measuredtest.ReadText(t, table("kind", "collective", "model", "deepseek-r1", "metric",
+			"alltoall_combine_time", "unit", "us", "gpus", "32", "engine", engine, "concurrency_or_batch", "128"))
+		require.NoError(t, err)
+		assert.Equal(t, unnamed, strings.Contains(strings.Join(f.Notes, "\n"), note), engine)
 	}
 }

@@ -156,13 +156,36 @@ func (r *row) allReduce(k *measured.Kernel, v *measured.Value) string {
 	return ""
 }
 
-// shapeOf reads "hidden 7168, top-8, 256 experts".
-var shapeOf = regexp.MustCompile(`hidden (\d+), top-(\d+), (\d+) experts`)
+// shapeOf reads "hidden 7168, top-8, 256 experts", and of what groups a token's experts are: "4 of 8 groups".
+var shapeOf = regexp.MustCompile(`hidden (\d+), top-(\d+), (\d+) experts(?:, (\d+) of (\d+) groups)?`)
+
+// layer reads the layer of an all-to-all, which may be that of a model of the catalog.
+func (r *row) layer(k *measured.Kernel) (skip string) {
+	k.Width = 1
+	if m := shapeOf.FindStringSubmatch(r.Text("model")); m != nil {
+		k.Hidden, k.TopK, k.Experts = number(m[1]), number(m[2]), number(m[3])
+		if m[4] != "" {
+			k.TopGroups, k.Groups = number(m[4]), number(m[5])
+			if k.TopGroups < 1 || k.TopGroups > k.Groups || k.Experts%k.Groups != 0 {
+				return fmt.Sprintf("model: %d of %d groups of %d experts", k.TopGroups, k.Groups, k.Experts)
+			}
+		}
+		return ""
+	}
+	name, skip := r.model()
+	m, err := catalog.Model(name)
+	if skip != "" || err != nil || m.Experts() == 0 {
+		return "model: expected the layer as \"hidden 7168, top-8, 256 experts\", with \", 4 of 8 groups\" behind it where " +
+			"routing is limited to them, or a model of experts"
+	}
+	k.Hidden, k.TopK, k.Experts = m.ExpertHidden(), m.TopK(), m.Experts()
+	k.Groups, k.TopGroups = m.ExpertGroups()
+	return ""
+}
 
 // allToAll reads a dispatch or a combine of so many tokens of each GPU. Bandwidths of one count bytes as each library
 // likes, local ones among them or not, so times alone are compared.
 func (r *row) allToAll(k *measured.Kernel, v *measured.Value) string {
-	m := shapeOf.FindStringSubmatch(r.Text("model"))
 	k.Op, k.Rows = measured.Dispatch, r.optionalCount("concurrency_or_batch")
 	if r.metric.name == "alltoall_combine_time" {
 		k.Op = measured.Combine
@@ -179,16 +202,16 @@ func (r *row) allToAll(k *measured.Kernel, v *measured.Value) string {
 	if n := r.optionalCount("ep"); n > 0 {
 		k.GPUs = n
 	}
-	switch {
-	case m == nil:
-		return "model: expected the layer as \"hidden 7168, top-8, 256 experts\""
+	r.took.kernels = r.took.kernels || k.Way == ""
+	switch skip := r.layer(k); {
+	case skip != "":
+		return skip
 	case k.Rows == 0:
 		return "the tokens of each GPU are not stated, as concurrency_or_batch"
 	case k.GPUs < 2:
 		return "gpus is not stated, or one"
 	}
-	k.Hidden, k.TopK, k.Experts = number(m[1]), number(m[2]), number(m[3])
-	k.Width, k.Dtype = 1, "fp8"
+	k.Dtype = "fp8"
 	if sent := certain(r.Text("weights")); slices.Contains(llm.Dtypes(), sent) { // mxfp8 has the bytes of fp8
 		k.Dtype = sent
 	}

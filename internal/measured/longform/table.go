@@ -52,6 +52,7 @@ type assumptions struct {
 	requests, counts, dataset, operations, older bool
 	ranIn, fewest, replicas, longer, inHouse     bool
 	offloaded, attention, perHead, release       bool
+	kernels                                      bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -204,6 +205,8 @@ func (a *assumptions) notes() (said []string) {
 			"all engines have in common; a product by itself achieves what those that we timed on an H100 do, and a " +
 			"collective takes what tables of them say, which built-in efficiencies do not count in steps"},
 		{a.older, "NCCL before 2.20 takes 10 µs longer on Hopper than the release that tables are of"},
+		{a.kernels, "an all-to-all whose engine names no kernels, as \"deepep low-latency\" does, is priced by those that " +
+			"engines take for decodes: between domains the low-latency ones, within one the quickest of all"},
 		{a.dataset, datasetNote},
 		{a.inHouse, "DeepSeek's own engine is priced as SGLang, which runs its kernels, with two batches that take turns"},
 		{a.offloaded, "weights that the memory of the host holds are priced as if the GPU held them: fetching them passes " +
