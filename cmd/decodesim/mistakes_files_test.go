@@ -38,6 +38,12 @@ func TestAMessageMovesNoCursor(t *testing.T) {
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "\no\\x1b[31m/summary.json\n")
 	assert.Contains(t, errOut, ` in t\x1b.json; open it`)
+	const named = "t\x1b\n\u202e.csv"
+	require.NoError(t, os.WriteFile(named, []byte("arrival_s,input_tokens,output_tokens\n0,5,9\n"), 0o600))
+	_, out, errOut = try("workload", "describe", named)
+	assert.True(t, strings.HasPrefix(out, `t\x1b\n\u202e.csv · 1 request`), "%q %q", out, errOut)
+	_, out, errOut = try("workload", "convert", named, "--to", "to\x1b\n.csv")
+	assert.Equal(t, "to\\x1b\\n.csv: 1 request\n", errOut, out)
 	_, _, errOut = try("run", "chat.yaml", "--set", "name=a\x1b[31mb")
 	assert.True(t, strings.HasPrefix(errOut, `decodesim: --set name=a\x1b[31mb: "a\x1b[31mb" has characters`), "%q", errOut)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/inputs"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/live"
 	"github.com/decodesim/decodesim/internal/live/openai"
 	"github.com/decodesim/decodesim/internal/output"
@@ -107,6 +108,10 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--max-rate %g: expected requests/s from 0 to 1000000", f.limits.RatePerS)
 	case f.limits.BodyBytes < 1<<10 || f.limits.BodyBytes > 1<<30:
 		return fmt.Errorf("--max-body %d: expected bytes from 1024 to 1073741824", f.limits.BodyBytes)
+	case f.model != "" && !inputs.PrintableName(f.model):
+		return fmt.Errorf("--served-model-name %q: expected a name without characters that do not print", f.model)
+	case len(f.model) > strict.TextMax:
+		return fmt.Errorf("--served-model-name has %d bytes; expected at most %d", len(f.model), strict.TextMax)
 	case f.grace < 0:
 		return fmt.Errorf("--grace %s: expected no negative time", f.grace)
 	case f.key != "" && f.keyFile != "":

@@ -118,6 +118,8 @@ func TestServeRefusesWhatCannotBeMeant(t *testing.T) {
 		"--api-key a --api-key-file b": "expected one of them",
 		"--api-key-file key":           "is empty; expected a token",
 		"--bytes-per-token 1":          "expected 2 to 64",
+		"--served-model-name a\u202eb": `"a\u202eb": expected a name without characters that do not print`,
+		"--served-model-name " + strings.Repeat("x", 4097): "has 4097 bytes; expected at most 4096",
 		"--max-body 10":                "expected bytes from 1024",
 		"--set stream.rtt_jitter_ms=3": "clients of a live endpoint are on a real one; accepted: 0",
 	} {

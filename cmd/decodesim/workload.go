@@ -16,6 +16,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/progress"
@@ -291,7 +292,7 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 		fmt.Fprintln(errOut, "note: "+note)
 	}
 	if w.to != "" {
-		fmt.Fprintf(errOut, "%s: %s\n", w.to, text.Counted(done.Requests, "request"))
+		fmt.Fprintf(errOut, "%s: %s\n", inputs.OneLine(w.to), text.Counted(done.Requests, "request"))
 	}
 	return nil
 }

@@ -54,6 +54,13 @@ func Escaped(text string) string {
 	return b.String()
 }
 
+// OneLine returns text as Escaped has it, and on one line: the name of a file may have ends of lines.
+func OneLine(text string) string {
+	return lineEnds.Replace(Escaped(text))
+}
+
+var lineEnds = strings.NewReplacer("\n", `\n`, "\t", `\t`, "\u2028", `\u2028`, "\u2029", `\u2029`)
+
 // PrintableName is Printable of what stands on one line, also to what reads Unicode's separators as ends of lines, and
 // can be seen.
 func PrintableName(name string) bool {

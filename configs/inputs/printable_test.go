@@ -40,3 +40,9 @@ func TestWhatIsEscapedIsPrintable(t *testing.T) {
 		assert.True(t, Printable(Escaped(text)), "%q", text)
 	})
 }
+
+// TestTheNameOfAFileStandsOnOneLine, whatever is in it.
+func TestTheNameOfAFileStandsOnOneLine(t *testing.T) {
+	assert.Equal(t, `a\nmodel: x\tb\u2028c\u2029d\x1b[31m\u202e`, OneLine("a\nmodel: x\tb\u2028c\u2029d\x1b[31m\u202e"))
+	assert.Equal(t, "trace of día.csv", OneLine("trace of día.csv"))
+}

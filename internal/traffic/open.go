@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads/traces"
 )
@@ -18,7 +19,7 @@ func Describe(path string, o traces.Options) (*Summary, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	s := r.Summary(path)
+	s := r.Summary(inputs.OneLine(path))
 	s.Format, s.Skipped, s.Unread = t.Stats().Format, t.Stats().Skipped, t.Unread()
 	if began, dated := t.Began(); dated {
 		s.setHours(began)
@@ -40,7 +41,7 @@ func describeLengths(path string, refused error, reading traces.Reading) (*Summa
 	for i := range pairs.Prompts {
 		r.Add(&sim.Request{Prompt: pairs.Prompts[i], Output: pairs.Outputs[i]})
 	}
-	s := r.Summary(path)
+	s := r.Summary(inputs.OneLine(path))
 	s.Format, s.Skipped, s.Unread = "lengths", pairs.Skipped, pairs.Unread
 	return s, nil
 }

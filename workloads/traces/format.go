@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +76,8 @@ type layout struct {
 	block  int32  // tokens of one of these blocks
 
 	unread []string // beginnings of the names of columns or keys that nothing is read from
-	others bool     // there are more than unreadMost of them
+	more   bool     // there are more than unreadMost of them
+	others keySet   // those of the JSON line at hand
 }
 
 // unreadMost bounds how many names are kept of what is not read.
@@ -90,7 +92,7 @@ func (l *layout) leaveOut(name string) {
 	switch {
 	case name == "" || name == l.ids || slices.Contains(l.unread, name):
 	case len(l.unread) == unreadMost:
-		l.others = true
+		l.more = true
 	default:
 		l.unread = append(l.unread, name)
 	}
@@ -99,15 +101,20 @@ func (l *layout) leaveOut(name string) {
 // left returns the names of what is not read, such that a terminal can show them in one line.
 func (l *layout) left() (names []string) {
 	for _, name := range l.unread {
-		if quoted := clip([]byte(name)); quoted != `"`+name+`"` || strings.Contains(name, ",") {
-			name = quoted
-		}
-		names = append(names, name)
+		names = append(names, nameOf([]byte(name)))
 	}
-	if l.others {
+	if l.more {
 		names = append(names, "and others")
 	}
 	return names
+}
+
+// nameOf returns a name as it is, or in quotes if it would not be seen for what it is.
+func nameOf(name []byte) string {
+	if quoted := clip(name); quoted != `"`+string(name)+`"` || bytes.Contains(name, []byte(",")) {
+		return quoted
+	}
+	return string(name)
 }
 
 // openAI returns the layout of recorded lengths under the names that the OpenAI API gives to token counts.

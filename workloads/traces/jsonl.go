@@ -1,9 +1,12 @@
 package traces
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // object walks the members of a JSON object on one line. Values are returned as they are written and those that nobody
-// asks for are skipped, not decoded.
+// asks for are skipped, not decoded. A key is what its escapes stand for.
 type object struct {
 	rest  []byte
 	inner bool // a member has been read
@@ -34,8 +37,9 @@ func (o *object) next() (key, value []byte, ok bool) {
 	if n == 0 {
 		return nil, nil, false
 	}
-	key, b = b[1:n-1], blanks(b[n:])
-	if len(b) == 0 || b[0] != ':' {
+	key, ok = keyOf(b[:n])
+	b = blanks(b[n:])
+	if !ok || len(b) == 0 || b[0] != ':' {
 		return nil, nil, false
 	}
 	b = blanks(b[1:])
@@ -47,10 +51,21 @@ func (o *object) next() (key, value []byte, ok bool) {
 	return key, b[:n:n], true
 }
 
+// keyOf returns what a JSON string has between its quotes.
+func keyOf(quoted []byte) (key []byte, ok bool) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1], true
+	}
+	var text string
+	err := json.Unmarshal(quoted, &text)
+	return []byte(text), err == nil
+}
+
 // members puts the values of a JSON line into their roles. It reports whether the line is one object and, if a key is
-// there twice, its role; else −1.
-func (l *layout) members(line []byte, out *fields) (ok bool, twice int) {
+// there twice, which; else it is nil.
+func (l *layout) members(line []byte, out *fields) (ok bool, twice []byte) {
 	f := &l.format
+	l.others.forget()
 	o, ok := openObject(line)
 	for ok {
 		var key, value []byte
@@ -62,17 +77,55 @@ func (l *layout) members(line []byte, out *fields) (ok bool, twice int) {
 		for role := range f.column {
 			if f.column[role] == string(key) && f.column[role] != "" {
 				if out[role] != nil {
-					return true, role
+					return true, key
 				}
 				out[role] = value
 				read = true
 			}
 		}
-		if !read && !l.known(key) {
+		if read {
+			continue
+		}
+		if l.others.repeats(key) {
+			return true, key
+		}
+		if !l.known(key) {
 			l.leaveOut(string(key))
 		}
 	}
-	return ok, -1
+	return ok, nil
+}
+
+// keySet is keys of one line that nothing is read from. There are few, as a rule, and then no map of them is made.
+type keySet struct {
+	few  [][]byte
+	many map[string]bool
+}
+
+const keysFew = 16
+
+func (s *keySet) forget() { s.few, s.many = s.few[:0], nil }
+
+// repeats adds a key, and reports whether it was there.
+func (s *keySet) repeats(key []byte) bool {
+	if s.many != nil {
+		n := len(s.many)
+		s.many[string(key)] = true
+		return len(s.many) == n
+	}
+	for _, before := range s.few {
+		if bytes.Equal(before, key) {
+			return true
+		}
+	}
+	s.few = append(s.few, key)
+	if len(s.few) == keysFew {
+		s.many = make(map[string]bool, 2*keysFew)
+		for _, before := range s.few {
+			s.many[string(before)] = true
+		}
+	}
+	return false
 }
 
 // known reports whether nothing is to be noted of a key that is not read.
@@ -82,7 +135,7 @@ func (l *layout) known(key []byte) bool {
 			return true
 		}
 	}
-	return string(key) == l.ids || l.others
+	return string(key) == l.ids || l.more
 }
 
 // keys returns the keys of a JSON line.

@@ -138,8 +138,8 @@ func (t *rows) splitJSON(line []byte, f *fields) error {
 	if !ok {
 		return t.lines.fail("%s is not a JSON object; accepted: one object per line", clip(line))
 	}
-	if twice >= 0 {
-		return t.lines.fail("%s is there twice; accepted: once", t.layout.format.column[twice])
+	if twice != nil {
+		return t.lines.fail("%s is there twice; accepted: once", nameOf(twice))
 	}
 	for role, column := range t.layout.format.column {
 		if f[role] == nil && column != "" && role != sessionRole { // a request may stand alone

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,4 +198,42 @@ func FuzzTrace(f *testing.F) {
 		require.NoError(t, tr.Err())
 		require.Equal(t, tr.Stats().Requests, n)
 	})
+}
+
+// twentyKeys is members of an object that nothing is read from.
+func twentyKeys() string {
+	var b strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&b, `,"k%d":0`, i)
+	}
+	return b.String()
+}
+
+// TestALineHasEachKeyOnce, those that nothing is read from too.
+func TestALineHasEachKeyOnce(t *testing.T) {
+	const object = `{"arrival_s":0,"input_tokens":10,"output_tokens":1}` + "\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"key twice, with escapes", object + `{"arrival_s":1,"input_tokens":10,"output_tokens":1,"outp\u0075t_tokens":2}` + "\n",
+			"t.csv:2: output_tokens is there twice; accepted: once"},
+		{"broken escape", object + `{"arrival_s":1,"input_tokens":10,"output_tokens":1,"a\u00zz":2}` + "\n", "is not a JSON object"},
+		{"other key twice", object + `{"x":1,"arrival_s":1,"input_tokens":10,"output_tokens":1,"x":2}` + "\n",
+			"t.csv:2: x is there twice; accepted: once"},
+		{"other key twice in the first line", `{"a\u202eb":1,"arrival_s":1,"input_tokens":10,"output_tokens":1,"a\u202eb":1}` + "\n",
+			`t.csv:1: "a\u202eb" is there twice; accepted: once`},
+		{"twentieth key twice", object + `{"arrival_s":1,"input_tokens":10,"output_tokens":1` + twentyKeys() + `,"k19":1}` + "\n",
+			"t.csv:2: k19 is there twice; accepted: once"},
+	} {
+		t.Run(c.name, func(t *testing.T) { requireRefused(t, c.text, c.want) })
+	}
+}
+
+// TestAKeyIsWhatItsEscapesStandFor, and keys that differ are not the same however many there are.
+func TestAKeyIsWhatItsEscapesStandFor(t *testing.T) {
+	text := `{"arrival\u005fs":1.5,"input_tokens":10,"output_\u0074okens":2` + twentyKeys() + "}\n"
+	tr, err := New("t.jsonl", strings.NewReader(text+text), Options{})
+	require.NoError(t, err)
+	requests := sourcetest.Drain(tr)
+	require.Len(t, requests, 2)
+	require.EqualValues(t, 10, requests[1].Prompt)
+	require.EqualValues(t, 2, requests[1].Output)
 }
