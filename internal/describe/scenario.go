@@ -51,12 +51,12 @@ func Head(b *build.Built) string {
 
 // accuracyLines say how far the results are to be expected off, a line for each kind of replica.
 func accuracyLines(s *configs.Scenario) (lines [][2]string) {
-	for i, x := range expected.Of(s) {
+	for i, line := range expected.Sentences(expected.Of(s)) {
 		name := ""
 		if i == 0 {
 			name = "accuracy"
 		}
-		lines = append(lines, [2]string{name, expected.Sentence(&x)})
+		lines = append(lines, [2]string{name, line})
 	}
 	return lines
 }
@@ -316,7 +316,7 @@ func workloadLine(b *build.Built) string {
 	case w.DurationS > 0 && w.Trace == nil:
 		parts = append(parts, fmt.Sprintf("for %s s", text.Short(w.DurationS)))
 	case b.Requests > 0:
-		parts = append(parts, fmt.Sprintf("%s requests", text.Short(b.Requests)))
+		parts = append(parts, text.Short(b.Requests)+" "+text.Plural("request", int64(math.Ceil(b.Requests))))
 	}
 	if w.WarmupS > 0 {
 		parts = append(parts, fmt.Sprintf("the first %s s not measured", text.Short(w.WarmupS)))

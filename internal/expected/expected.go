@@ -77,6 +77,16 @@ func engineOf(p *configs.Pool) string {
 	return e.Efficiency
 }
 
+// Sentences says errors to expect, a line each. Pools on different GPUs may have one in common, which stands there once.
+func Sentences(all []metrics.ExpectedError) (lines []string) {
+	for i := range all {
+		if line := Sentence(&all[i]); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // Sentence says an error to expect in a line.
 func Sentence(x *metrics.ExpectedError) string {
 	return fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s): %s; %s of %s", percent(x.TPOT.MedianPct),

@@ -116,3 +116,16 @@ func TestTheEmbeddedTableIsWhole(t *testing.T) {
 		assert.GreaterOrEqual(t, e.TTFT.P90Pct, e.TTFT.MedianPct, e)
 	}
 }
+
+// TestPoolsThatHaveAnErrorInCommonSayItOnce: prefill on one GPU and decode on another are both pools that nothing is
+// fitted to, whatever their GPUs.
+func TestPoolsThatHaveAnErrorInCommonSayItOnce(t *testing.T) {
+	all := []metrics.ExpectedError{
+		{Model: "m", GPU: "h200-sxm", Engine: "vllm", LeftOut: string(Disaggregated), Runs: 3},
+		{Model: "m", GPU: "b200-sxm", Engine: "vllm", LeftOut: string(Disaggregated), Runs: 3},
+		{Model: "m", GPU: "b200-sxm", Engine: "sglang", LeftOut: string(Disaggregated), Runs: 3},
+	}
+	lines := Sentences(all)
+	require.Len(t, lines, 2)
+	assert.Equal(t, []string{Sentence(&all[0]), Sentence(&all[2])}, lines)
+}

@@ -2,6 +2,9 @@ package pages
 
 import (
 	"math"
+	"slices"
+
+	"gonum.org/v1/plot/plotter"
 
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/plot"
@@ -92,22 +95,24 @@ func Distribution(d plot.Distribution) page.Plot {
 	return p
 }
 
-// gapRatioMin is how many times as long the first gap of one curve is as one of another that is next to nothing.
-const gapRatioMin = 1000
+// gapLeastS is shorter than any step: gaps below it are between the tokens of one.
+const gapLeastS = 1e-6
 
 // leastOf returns where an axis begins that leaves out gaps of next to nothing, between the tokens of one step, which
-// another curve has beside real ones; 0: no curve has them. Such a curve enters from the side at their share.
+// curves have beside real ones; 0: no curve has them. Such a curve enters from the side at their share.
 func leastOf(curves []plot.Curve) float64 {
-	if len(curves) < 2 || len(curves[0].Points) == 0 {
-		return 0
-	}
-	first := curves[0].Points[0].X
-	for _, c := range curves[1:] {
-		if len(c.Points) > 0 && c.Points[0].X < first/gapRatioMin {
-			return first / 2
+	least, left := math.Inf(1), false
+	for _, c := range curves {
+		real := slices.IndexFunc(c.Points, func(at plotter.XY) bool { return at.X >= gapLeastS })
+		left = left || real > 0
+		if real >= 0 {
+			least = min(least, c.Points[real].X)
 		}
 	}
-	return 0
+	if !left {
+		return 0
+	}
+	return least / 2
 }
 
 // nothingS stands for 0 on a page, whose log axes have no place for it.

@@ -25,6 +25,19 @@ func TestTokensOfOneStepDoNotSqueezeTheOthers(t *testing.T) {
 	assert.Nil(t, Distribution(plot.Distribution{Curves: []plot.Curve{chunks}}).X.Min)
 }
 
+// TestGapsOfNothingDoNotSqueezeTheirOwnCurve: tokens that come together in chunks have most gaps at 0, and no second
+// curve need be there for the axis to begin where real gaps do. Latencies that are far apart are real, all of them.
+func TestGapsOfNothingDoNotSqueezeTheirOwnCurve(t *testing.T) {
+	axis := func(points ...plotter.XY) *float64 {
+		return Distribution(plot.Distribution{Curves: []plot.Curve{{Name: "tokens", Points: points}}}).X.Min
+	}
+	least := axis(plotter.XY{X: 0, Y: 0.6}, plotter.XY{X: 0.02, Y: 0.7}, plotter.XY{X: 0.03, Y: 1})
+	require.NotNil(t, least)
+	assert.Equal(t, 0.01, *least)
+	assert.Nil(t, axis(plotter.XY{X: 0, Y: 1}), "there is nothing else to show")
+	assert.Nil(t, axis(plotter.XY{X: 0.05, Y: 0.9}, plotter.XY{X: 90, Y: 1}), "a queue of minutes beside none")
+}
+
 // A log axis has no place for a gap of nothing, which is a share of the tokens all the same.
 func TestGapsOfNothingKeepTheirShareOnALogAxis(t *testing.T) {
 	c := cumulative(plot.Curve{Points: plotter.XYs{{X: 0, Y: 0.6}, {X: 0.03, Y: 1}}}, 10)

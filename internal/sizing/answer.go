@@ -64,8 +64,8 @@ func WriteText(w io.Writer, s *Sizing) error {
 	if len(s.Expected) > 0 {
 		t.Blank()
 	}
-	for i := range s.Expected {
-		t.Line("accuracy: " + expected.Sentence(&s.Expected[i]))
+	for _, line := range expected.Sentences(s.Expected) {
+		t.Line("accuracy: " + line)
 	}
 	if s.Best != nil {
 		for _, sentence := range report.OfPeakSentences(s.Best.OfPeak) {

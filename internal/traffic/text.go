@@ -58,6 +58,10 @@ func (s *Summary) writeArrivals(p *text.Page) {
 		p.Item("arrivals", "none: lengths alone are read from it")
 		return
 	}
+	if s.DurationS == 0 {
+		p.Item("arrivals", text.Counted(s.Requests, "request")+" at one instant: there is no rate, and there are no gaps")
+		return
+	}
 	rate := fmt.Sprintf("%s requests/s over %s", text.Significant(float64(s.RatePerS)), text.Lasting(float64(s.DurationS)))
 	if peak := float64(s.PeakPerS); !math.IsNaN(peak) {
 		rate += fmt.Sprintf(", %s in the busiest minute", text.Significant(peak))
@@ -76,7 +80,8 @@ func (s *Summary) writeArrivals(p *text.Page) {
 	if len(indices) > 0 {
 		p.Item("dispersion", strings.Join(indices, ", ")+"; 1 for Poisson arrivals")
 	}
-	p.Item("over time", bars(s.OverTime)+fmt.Sprintf("  %d parts of %s", len(s.OverTime), text.Lasting(partS(s.OverTime))))
+	p.Item("over time", bars(s.OverTime)+"  "+text.Counted(len(s.OverTime), "part")+
+		" of "+text.Lasting(partS(s.OverTime)))
 }
 
 func (s *Summary) writeHours(p *text.Page) {
