@@ -77,7 +77,8 @@ func engineOf(p *configs.Pool) string {
 	return e.Efficiency
 }
 
-// Sentences says errors to expect, a line each. Pools on different GPUs may have one in common, which stands there once.
+// Sentences says errors to expect, a line each. Pools on different GPUs may have one in common, which stands there
+// once.
 func Sentences(all []metrics.ExpectedError) (lines []string) {
 	for i := range all {
 		if line := Sentence(&all[i]); !slices.Contains(lines, line) {

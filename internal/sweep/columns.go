@@ -22,6 +22,7 @@ type Column struct {
 type Outcome struct {
 	Summary   *metrics.Summary
 	Saturated bool // no such load is sustained
+	Filling   bool // it ends before its sessions are all there, or cannot keep up with them
 	Met       bool // the SLO
 	Judged    bool // there is an SLO
 
@@ -156,6 +157,8 @@ func rates() []Column {
 			}},
 		{"saturated", "", "1: the requests under way grow, so that no such load is sustained",
 			func(o *Outcome) float64 { return one(o.Saturated) }},
+		{"filling", "", "1: the run ends before its sessions or tasks are all there, or cannot keep up with them",
+			func(o *Outcome) float64 { return one(o.Filling) }},
 	}
 }
 

@@ -57,7 +57,8 @@ func labelOf(column string) func(float64) string {
 // isShare reports whether a column is from 0 to 1.
 func isShare(column string) bool {
 	return strings.HasPrefix(column, "share_") || strings.HasSuffix(column, "_fraction") || column == "busy" ||
-		column == "slo_attainment" || column == "slo_met" || column == "fraction_of_bound" || column == "saturated"
+		column == "slo_attainment" || column == "slo_met" || column == "fraction_of_bound" || column == "saturated" ||
+		column == "filling"
 }
 
 // axisOf returns an axis for values of a column between two numbers: of times a log one where they span much.

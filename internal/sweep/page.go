@@ -209,6 +209,8 @@ func (r *Result) loadsTable() *page.Table {
 		last := page.Cell{}
 		if p.Saturated {
 			last = page.Cell{Text: "saturated", Mood: page.Bad}
+		} else if p.Filling {
+			last = page.Cell{Text: "too short", Mood: page.Bad}
 		}
 		row.Cells = append(row.Cells, last)
 		t.Rows = append(t.Rows, row)

@@ -82,6 +82,48 @@ func TestCurvesSayWhatTheyDoNotShow(t *testing.T) {
 	assert.NotContains(t, strings.Join(r.Curves[0].Sentences, " "), "SLO", "there is none")
 }
 
+// TestALoadThatIsCompletedDoesNotSaturate, though a deployment that saturates completes less: its queues push prefixes
+// out of the cache, which are read again.
+func TestALoadThatIsCompletedDoesNotSaturate(t *testing.T) {
+	head := loads("1", "2", "3", "4", "5")
+	c := invented(head, func(point int) map[string]float64 {
+		load := head.Axes[0].number(point)
+		completed := load
+		if load > 3 {
+			completed = 1.5
+		}
+		return map[string]float64{"offered_per_s": load, "requests_per_s": completed, "e2e_mean_s": load,
+			"saturated": one(load > 3)}
+	}).Curves[0]
+	assert.Equal(t, 3.0, *c.SustainedTo)
+	assert.Equal(t, 4.0, *c.SaturatedFrom)
+	assert.Equal(t, 3.0, *c.CapacityPerS)
+}
+
+// TestARunThatEndsBeforeItsTasksAreAllThereSustainsNothing: what so few tasks send does not grow at any rate, and an
+// SLO that they meet is not one that the load meets.
+func TestARunThatEndsBeforeItsTasksAreAllThereSustainsNothing(t *testing.T) {
+	curve := func(from int) Curve {
+		head := loads("1", "2", "3", "4", "5")
+		head.Load.Unit = "tasks/s"
+		return invented(head, func(point int) map[string]float64 {
+			return map[string]float64{"offered_per_s": 1, "requests_per_s": 1, "e2e_mean_s": 1, "saturated": 0, "slo_met": 1,
+				"filling": one(point >= from)}
+		}).Curves[0]
+	}
+	c := curve(2)
+	assert.Equal(t, 2.0, *c.SustainedTo)
+	assert.Equal(t, 2.0, *c.SLOTo)
+	assert.Contains(t, c.Sentences[0], "Up to 2 tasks/s the requests under way do not grow. At 3 tasks/s the runs end "+
+		"before their tasks are all there")
+	assert.NotContains(t, strings.Join(c.Sentences, " "), "No load tried saturates it")
+	c = curve(0)
+	assert.Nil(t, c.SustainedTo)
+	assert.Nil(t, c.SLOTo)
+	require.Len(t, c.Sentences, 1)
+	assert.True(t, strings.HasPrefix(c.Sentences[0], "At 1 tasks/s the runs end before"))
+}
+
 // TestSaturationIsWhereADeploymentCompletesNoMore: a real one, from well below to well above what it completes.
 func TestSaturationIsWhereADeploymentCompletesNoMore(t *testing.T) {
 	inDir(t)

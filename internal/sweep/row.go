@@ -105,6 +105,7 @@ func Measure(ctx context.Context, b *build.Built, version string, progress func(
 	if b.Scenario.Workload.ClosedLoop != nil {
 		return o, nil // as many requests are under way as there are clients
 	}
+	o.Filling = filling(b, ran.Summary)
 	o.drift = driftOf(ran.Recorder, b)
 	if o.drift == nil {
 		o.Saturated = ran.Recorder.Growing()
@@ -112,6 +113,21 @@ func Measure(ctx context.Context, b *build.Built, version string, progress func(
 	}
 	o.Saturated = o.drift.Drifts()
 	return o, nil
+}
+
+// sessionsLong is how many times as long as a session the time must be in which sessions begin: the requests under way
+// are compared over its later half, and by then most sessions are to be there that will ever be.
+const sessionsLong = 4
+
+// filling reports whether the sessions or tasks of a run take too long for it to say what becomes of its load. They
+// send less than in the long run while they are not all there, and few have few requests under way, so that a short run
+// looks sustained at any rate.
+func filling(b *build.Built, s *metrics.Summary) bool {
+	w := &b.Scenario.Workload
+	if !w.Waits() || w.Arrivals == nil || s.Latency.E2E.N == 0 {
+		return false
+	}
+	return b.SpanS < sessionsLong*(b.PauseS()+b.TurnsMean()*s.Latency.E2E.Mean)
 }
 
 // driftOf returns what the requests under way grew by; nil: the shape of the load decides that.

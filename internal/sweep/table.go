@@ -97,6 +97,8 @@ func (r *Result) rows() [][]string {
 			mark = "failed"
 		case r.saturates(point):
 			mark = "saturated"
+		case r.fills(point):
+			mark = "too short"
 		}
 		rows[point] = append(rows[point], mark)
 	}

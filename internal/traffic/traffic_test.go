@@ -153,7 +153,9 @@ func TestWhatWaitsForAnswersIsGeneratedByARun(t *testing.T) {
 
 // TestRequestsOfOneInstantHaveNoRate, and their summary draws none.
 func TestRequestsOfOneInstantHaveNoRate(t *testing.T) {
-	for rows, says := range map[string]string{"5,10,3\n": "1 request at one instant", "5,10,3\n5,20,4\n": "2 requests at one instant"} {
+	for rows, says := range map[string]string{
+		"5,10,3\n": "1 request at one instant", "5,10,3\n5,20,4\n": "2 requests at one instant",
+	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		require.NoError(t, os.WriteFile(path, []byte("arrival_s,input_tokens,output_tokens\n"+rows), 0o600))
 		s, err := Describe(path, traces.Options{})
