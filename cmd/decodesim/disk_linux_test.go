@@ -49,6 +49,27 @@ func TestAFullDiskEndsACommandWithItsOwnStatus(t *testing.T) {
 	}
 }
 
+// TestAFullDiskBelowAQueueEndsTheSearch: its workers, which learn nothing of that, were waited for without end.
+func TestAFullDiskBelowAQueueEndsTheSearch(t *testing.T) {
+	inDir(t, handed)
+	require.NoError(t, os.Mkdir("disk", 0o755))
+	if err := unix.Mount("tmpfs", "disk", "tmpfs", 0, "size=100k"); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	defer func() { assert.NoError(t, unix.Unmount("disk", unix.MNT_DETACH)) }()
+	require.NoError(t, os.WriteFile("study.yaml", []byte(distributed), 0o600))
+	c := program(t, "size", "study.yaml", "--workers", "1")
+	disk, err := filepath.Abs("disk")
+	require.NoError(t, err)
+	c.Env = append(c.Environ(), "TMPDIR="+disk)
+	var said strings.Builder
+	c.Stderr = &said
+	require.Error(t, c.Run())
+	assert.Equal(t, exitFailure, c.ProcessState.ExitCode(), said.String())
+	assert.Contains(t, said.String(), "no space left on device")
+	assert.Empty(t, namesIn(t, "disk"))
+}
+
 // TestAFullStdoutEndsACommandWithItsOwnStatus: whatever prints, help included.
 func TestAFullStdoutEndsACommandWithItsOwnStatus(t *testing.T) {
 	inDir(t, handed)

@@ -171,7 +171,8 @@ type crew struct {
 	fail context.CancelCauseFunc
 }
 
-// hire starts the workers, which end with this process too. One that refuses to work cancels ctx.
+// hire starts the workers, which end with this process too. One that refuses to work cancels ctx, and so does a full
+// disk below a queue of ours.
 func (x *opened) hire(ctx context.Context, errOut io.Writer, fail context.CancelCauseFunc) (*crew, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -179,6 +180,13 @@ func (x *opened) hire(ctx context.Context, errOut io.Writer, fail context.Cancel
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w := &crew{stop: stop, fail: fail}
+	if x.server != nil {
+		w.all.Go(func() {
+			if err := x.server.Full(ctx); err != nil {
+				fail(err)
+			}
+		})
+	}
 	said := &lines{to: errOut}
 	for range x.hired {
 		w.all.Go(func() {

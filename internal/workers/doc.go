@@ -10,6 +10,7 @@
 //	address.go      where the queue is, and who may connect: tokens, TLS beyond loopback
 //	certificate.go  a certificate for a queue that has none, which workers know by its fingerprint
 //	server.go       the server that a coordinator embeds; folder.go the folder that its streams are in
+//	disk.go         whether there is room for them
 //	queue.go        streams and buckets of a job; result.go what is in the bucket of results
 //	coordinator.go  runs go into the queue, results come back; asks.go where what is run next depends on them
 //	worker.go       the other side: jobs are looked for, opened and worked on; lease.go one run

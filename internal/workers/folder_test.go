@@ -1,11 +1,13 @@
 package workers
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,4 +74,19 @@ func TestAQueueIsTakenOverAndRemoved(t *testing.T) {
 	require.NoError(t, os.Remove(mine))
 	RemoveFolder(dir)
 	assert.NoDirExists(t, dir)
+}
+
+// TestAQueueNoticesThatThereIsNoRoom: a server itself stores nothing more then, and says nothing.
+func TestAQueueNoticesThatThereIsNoRoom(t *testing.T) {
+	s, err := Serve(Listen{Address: "127.0.0.1:0", Dir: filepath.Join(t.TempDir(), "queue")})
+	require.NoError(t, err)
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.NoError(t, s.Full(ctx))
+	entries, err := os.ReadDir(filepath.Join(s.dir, streamsName))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "the streams, and nothing else")
+	s.dir = filepath.Join(t.TempDir(), "lost")
+	require.ErrorContains(t, s.Full(t.Context()), "the queue cannot be written any more: open ")
 }

@@ -31,6 +31,7 @@ type Server struct {
 	Pin       string // of the certificate that was made for it; empty: it has none, or an authority vouches for it
 	secure    bool
 	host      string
+	dir       string
 	nats      *server.Server
 }
 
@@ -46,7 +47,7 @@ func Serve(l Listen) (*Server, error) {
 	if err := claimFolder(l.Dir); err != nil {
 		return nil, err
 	}
-	s := &Server{host: host, secure: !isLoopback(host) || l.Cert != ""}
+	s := &Server{host: host, dir: l.Dir, secure: !isLoopback(host) || l.Cert != ""}
 	s.Token, s.TokenFile, err = ownToken(l.Dir)
 	if err != nil {
 		return nil, err
