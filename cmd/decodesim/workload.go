@@ -45,7 +45,7 @@ func newWorkload(out, errOut io.Writer) *cobra.Command {
 
 // formatsRead is what the help of commands says of traces.
 const formatsRead = "TRACE is a file of CSV or JSON lines, plain or gzipped, in any format that run replays: Azure, " +
-	"Mooncake,\nBurstGPT, vidur, or arrival_s,input_tokens,output_tokens."
+	"Mooncake,\nQwen's Bailian, BurstGPT, vidur, or arrival_s,input_tokens,output_tokens."
 
 // selected are the flags that select requests of a trace.
 type selected struct{ o traces.Options }
@@ -83,7 +83,7 @@ func badTrace(err error) error {
 		name, says, _ := strings.Cut(rest, " ")
 		message = "--" + strings.ReplaceAll(name, "_", "-") + " " + says
 	}
-	return errors.New(message)
+	return errors.New(strings.Replace(message, "; skip_empty leaves", "; --skip-empty leaves", 1))
 }
 
 func newDescribe(out, errOut io.Writer) *cobra.Command {

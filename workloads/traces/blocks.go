@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,12 +27,12 @@ func newBlocks(tokens int32, room MoreRoom) *blocks {
 	return &blocks{tokens: tokens, known: newLinks(), begins: make([]bool, 1), room: room}
 }
 
-// blockKey says which key of a JSON line holds block ids and how many tokens a block has: "hash_ids" of Mooncake, whose
-// blocks have 512, or a key such as "block512_ids" or "block16_input".
-func blockKey(names []string) (key string, tokens int32) {
+// blockKey says which key of a JSON line holds block ids and how many tokens a block has: "hash_ids", whose blocks have
+// the size that the format says, or else Mooncake's 512, or a key such as "block512_ids" or "block16_input".
+func blockKey(names []string, ofFormat int32) (key string, tokens int32) {
 	for _, name := range names {
 		if name == "hash_ids" {
-			return name, 512
+			return name, cmp.Or(ofFormat, mooncakeBlock)
 		}
 		rest, ok := strings.CutPrefix(name, "block")
 		size, kind, _ := strings.Cut(rest, "_")

@@ -16,6 +16,7 @@ type format struct {
 	time   timeUnit
 	// failures: a row without output is a failed request, which is counted and not replayed.
 	failures bool
+	block    int32 // tokens of a block of hash_ids; 0: Mooncake's 512
 }
 
 // The roles of columns, in the order in which a row is checked; those from limitRole on are optional.
@@ -28,6 +29,7 @@ const (
 	cancelRole  // when the client cancelled it, after its arrival
 	sessionRole // an id of the conversation or task that it is a turn of
 	adapterRole // the number of its LoRA adapter, if a trace is asked for these
+	chatRole    // its own id, by which the next turn of its session names it: sessionRole has the id of the turn before
 	numRoles
 )
 
@@ -44,6 +46,8 @@ const (
 //
 //	decodesim   the project's own, with seconds or milliseconds, and the requests.csv of a run
 //	azure       Azure LLM inference traces 2023 and 2024, and 2025 multimodal (AzurePublicDataset)
+//	bailian     Qwen-Bailian anonymous usage traces (alibaba-edu), which have the keys of Mooncake's and other units:
+//	            timestamps are seconds, blocks have 16 tokens, and chat_id tells them apart (names and units unverified)
 //	mooncake    FAST'25 release, and with the session_id that AIPerf adds; timestamps are milliseconds
 //	burstgpt    with or without Session ID and Elapsed time; failed requests have 0 response tokens (Timestamp without
 //	            its unit is unverified)
@@ -51,20 +55,23 @@ const (
 //	lengths     no arrivals
 func formats() []format {
 	return []format{
-		{"decodesim", [numRoles]string{timeRole: "arrival_s", promptRole: "input_tokens", outputRole: "output_tokens",
-			limitRole: "max_output_tokens", cancelRole: "cancelled_after_s", sessionRole: "session_id",
-			adapterRole: "adapter_id"}, seconds, false},
-		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
-		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
-		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
-		{"mooncake", [numRoles]string{timeRole: "timestamp", promptRole: "input_length", outputRole: "output_length",
-			sessionRole: "session_id"}, milliseconds, false},
-		{"burstgpt", [numRoles]string{timeRole: "Timestamp", promptRole: "Request tokens", outputRole: "Response tokens",
-			sessionRole: "Session ID"}, seconds, true},
-		{"burstgpt", [numRoles]string{timeRole: "Timestamp(s)", promptRole: "Request tokens", outputRole: "Response tokens",
-			sessionRole: "Session ID"}, seconds, true},
-		{"vidur", [numRoles]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}, seconds, false},
-		{"lengths", [numRoles]string{"", "input_tokens", "output_tokens"}, noTime, false},
+		{name: "decodesim", time: seconds, column: [numRoles]string{timeRole: "arrival_s", promptRole: "input_tokens",
+			outputRole: "output_tokens", limitRole: "max_output_tokens", cancelRole: "cancelled_after_s",
+			sessionRole: "session_id", adapterRole: "adapter_id"}},
+		{name: "decodesim", time: milliseconds, column: [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}},
+		{name: "decodesim", time: seconds, column: [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}},
+		{name: "azure", time: date, column: [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}},
+		{name: "bailian", time: seconds, block: 16, column: [numRoles]string{timeRole: "timestamp",
+			promptRole: "input_length", outputRole: "output_length", sessionRole: "parent_chat_id", chatRole: "chat_id"}},
+		{name: "mooncake", time: milliseconds, column: [numRoles]string{timeRole: "timestamp", promptRole: "input_length",
+			outputRole: "output_length", sessionRole: "session_id"}},
+		{name: "burstgpt", time: seconds, failures: true, column: [numRoles]string{timeRole: "Timestamp",
+			promptRole: "Request tokens", outputRole: "Response tokens", sessionRole: "Session ID"}},
+		{name: "burstgpt", time: seconds, failures: true, column: [numRoles]string{timeRole: "Timestamp(s)",
+			promptRole: "Request tokens", outputRole: "Response tokens", sessionRole: "Session ID"}},
+		{name: "vidur", time: seconds,
+			column: [numRoles]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}},
+		{name: "lengths", column: [numRoles]string{"", "input_tokens", "output_tokens"}},
 	}
 }
 
@@ -122,13 +129,14 @@ func openAI() format {
 	return format{name: "openai", column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}
 }
 
-// lengthFormats returns the layouts of recorded lengths: those of traces without their arrivals, and OpenAI's.
+// lengthFormats returns the layouts of recorded lengths: those of traces without their arrivals, and OpenAI's. Without
+// arrivals and blocks a Bailian trace is one of Mooncake's.
 func lengthFormats() []format {
 	var list []format
 	for _, f := range append(formats(), openAI()) {
 		f.column[timeRole], f.time = "", noTime
 		f.leave([numRoles]int{})
-		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
+		if f.block == 0 && !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
 			list = append(list, f)
 		}
 	}
@@ -150,7 +158,8 @@ func match(names []string, formats []format) (layout, error) {
 				}
 			}
 		}
-		if found[promptRole] == 0 || found[outputRole] == 0 || found[timeRole] == 0 && f.time != noTime {
+		if found[promptRole] == 0 || found[outputRole] == 0 || found[timeRole] == 0 && f.time != noTime ||
+			found[chatRole] == 0 && f.column[chatRole] != "" {
 			continue
 		}
 		if role := slices.IndexFunc(found[:], func(n int) bool { return n > 1 }); role >= 0 {
@@ -213,7 +222,10 @@ func (f *format) leave(found [numRoles]int) {
 }
 
 // required lists the columns that a file must have.
-func (f *format) required() string { return strings.Trim(strings.Join(f.column[:limitRole], ","), ",") }
+func (f *format) required() string {
+	all := append(slices.Clone(f.column[:limitRole]), f.column[chatRole])
+	return strings.Join(slices.DeleteFunc(all, func(name string) bool { return name == "" }), ",")
+}
 
 // known lists the columns of formats.
 func known(formats []format) string {

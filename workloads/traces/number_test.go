@@ -172,7 +172,7 @@ func TestBlocksAreNamedByTheirSize(t *testing.T) {
 		"block0_ids": 0, "block65537_ids": 0, "block_ids": 0, "block16_output": 0, "block16ids": 0, "16_ids": 0, "ids": 0,
 		"block16.5_ids": 0, "xblock16_ids": 0,
 	} {
-		key, tokens := blockKey([]string{"a", name, "b"})
+		key, tokens := blockKey([]string{"a", name, "b"}, 0)
 		assert.Equal(t, want, tokens, name)
 		assert.Equal(t, want > 0, key == name, name)
 	}

@@ -35,6 +35,33 @@ func TestATraceMayHaveLimitsAndCancellations(t *testing.T) {
 	requireRefused(t, head+"0,10,5,5,-1\n", `t.csv:2: cancelled_after_s is "-1"`)
 }
 
+// Qwen's Bailian traces have the keys of Mooncake's in other units: seconds in place of milliseconds, and blocks of 16
+// tokens. A turn names the turn before it; one whose predecessor is not in the trace begins a session.
+func TestABailianTraceHasSecondsAndTurnsThatNameTheTurnBefore(t *testing.T) {
+	row := func(id, parent int, at float64, input int, ids string) string {
+		return fmt.Sprintf(`{"chat_id": %d, "parent_chat_id": %d, "timestamp": %g, "input_length": %d, "output_length": 5, `+
+			`"type": "text", "turn": 1, "hash_ids": [%s]}`+"\n", id, parent, at, input, ids)
+	}
+	text := row(1, -1, 0.5, 40, "7, 8, 9") + row(2, -1, 61.25, 16, "7") + row(5, 1, 90.5, 64, "7, 8, 10, 11") +
+		row(6, 4, 91, 20, "3, 4") + row(9, 5, 120, 64, "7, 8, 10, 12")
+	trace, err := New("t", strings.NewReader(text), Options{Contents: true})
+	require.NoError(t, err)
+	require.Equal(t, "bailian", trace.Stats().Format)
+	require.Equal(t, int32(16), trace.BlockTokens())
+	all := sourcetest.Drain(trace)
+	require.Len(t, all, 5)
+	var sessions []int32
+	for i := range all {
+		sessions = append(sessions, all[i].Session)
+	}
+	require.Equal(t, []int32{1, 2, 1, 3, 1}, sessions)
+	require.Equal(t, sim.Time(90*sim.Second), all[2].Arrival, "counted in seconds, from the first row on")
+	require.Equal(t, int32(48), trace.Contents().Tokens(trace.Contents().Parent(all[4].Content)),
+		"the last turn has three blocks in common with the one before")
+	_, err = New("t", strings.NewReader(row(1, -1, 0, 16, "7, 8")), Options{Contents: true})
+	require.ErrorContains(t, err, "in blocks of 16")
+}
+
 // A trace may say of which sessions its requests are turns, by numbers or by texts, and what is written reads back.
 func TestATraceMayHaveSessions(t *testing.T) {
 	for _, text := range []string{

@@ -34,7 +34,8 @@ type rows struct {
 	last      instant
 	lastLine  int              // 0: no row yet
 	ids       []int64          // of the blocks of the last row, if they are asked for
-	sessions  map[string]int32 // by id
+	sessions  map[string]int32 // by id: of the session, or of each of its turns
+	begun     int32            // sessions
 	room      MoreRoom         // asked before there are many more of them; nil: nobody is
 	adapters  int64            // the highest number of an adapter; 0: they are not asked for
 	blank     int              // number of a blank line, after which nothing may follow
@@ -65,7 +66,7 @@ func openRows(in *input, formats []format, skipEmpty bool) (*rows, error) {
 		return nil, fmt.Errorf("workloads: %s:%d: %w", l.name, l.number, err)
 	}
 	if t.json {
-		t.layout.ids, t.layout.block = blockKey(names)
+		t.layout.ids, t.layout.block = blockKey(names, t.layout.format.block)
 		t.layout.unread = slices.DeleteFunc(t.layout.unread, func(name string) bool { return name == t.layout.ids })
 	}
 	return t, nil
@@ -177,14 +178,17 @@ func (t *rows) convert(f *fields, r *row) (bool, error) {
 		if t.skipEmpty || format.failures && output == 0 {
 			return false, nil
 		}
-		role := promptRole
+		role, accepted := promptRole, acceptedTokens
 		if prompt > 0 {
 			role = outputRole
 		}
-		return false, t.refuse(role, f, acceptedTokens)
+		if format.time != noTime {
+			accepted += "; skip_empty leaves such rows out"
+		}
+		return false, t.refuse(role, f, accepted)
 	}
 	*r = row{at: at, prompt: int32(prompt), output: int32(output), line: t.lines.number}
-	session, err := t.session(f[sessionRole])
+	session, err := t.session(f)
 	r.session = session
 	return true, cmp.Or(err, t.readOptional(f, r), t.readIDs(f, prompt))
 }
@@ -219,32 +223,43 @@ func (t *rows) readOptional(f *fields, r *row) error {
 }
 
 const (
-	// sessionBytes is about what the id of a session takes in a map that has just grown.
+	// sessionBytes is about what an id takes in a map that has just grown.
 	sessionBytes = 150
 
-	// sessionsFew is how many sessions take no memory that is worth asking for.
+	// sessionsFew is how many ids take no memory that is worth asking for.
 	sessionsFew = 1 << 16
 )
 
-// session returns the number of the session of an id: a number or a text.
-func (t *rows) session(id []byte) (int32, error) {
-	if absent(id) {
-		return 0, nil
-	}
+// session returns the number of the session of a row, which names it by a number or a text, or names the turn before.
+// A turn that names none, or one that is not in the trace, begins a session.
+func (t *rows) session(f *fields) (int32, error) {
+	id := f[sessionRole]
 	n, ok := t.sessions[string(id)]
-	if !ok {
-		if t.sessions == nil {
-			t.sessions = map[string]int32{}
-		}
-		n = int32(len(t.sessions)) + 1 // no trace has 2³¹ requests
-		if n >= sessionsFew && n&(n-1) == 0 && t.room != nil {
-			if err := t.room(int64(n) * sessionBytes); err != nil {
-				return 0, t.lines.fail("%d sessions so far: %s", n, err)
-			}
-		}
-		t.sessions[string(id)] = n
+	if turns := t.layout.format.column[chatRole] != ""; turns {
+		ok = ok && !absent(id)
+		id = f[chatRole]
+	} else if ok || absent(id) {
+		return n, nil
 	}
-	return n, nil
+	if !ok {
+		t.begun++ // no trace has 2³¹ requests
+		n = t.begun
+	}
+	return n, t.remember(id, n)
+}
+
+// remember keeps of which session an id is.
+func (t *rows) remember(id []byte, session int32) error {
+	if t.sessions == nil {
+		t.sessions = map[string]int32{}
+	}
+	if n := len(t.sessions) + 1; n >= sessionsFew && n&(n-1) == 0 && t.room != nil {
+		if err := t.room(int64(n) * sessionBytes); err != nil {
+			return t.lines.fail("%d sessions so far: %s", session, err)
+		}
+	}
+	t.sessions[string(id)] = session
+	return nil
 }
 
 // absent reports whether an optional cell says nothing.

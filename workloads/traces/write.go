@@ -115,6 +115,9 @@ func Lost(format string, c Columns) (notes []string) {
 		notes = append(notes, fmt.Sprintf("what prompts share is kept in whole blocks of %d tokens, as mooncake has them",
 			mooncakeBlock))
 	}
+	if c.Contents == nil && format == "mooncake" {
+		notes = append(notes, "hash_ids are of blocks that no two prompts share: nothing says that any do")
+	}
 	if c.Limits && format != "decodesim" {
 		notes = append(notes, fmt.Sprintf("limits on outputs and cancellations are left out: only decodesim has columns for "+
 			"them, not %s", format))
