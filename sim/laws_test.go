@@ -212,13 +212,14 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		equalHists(t, &chunks, j.chunks.Gaps(), variant+": gaps between chunks")
 		equalHists(t, &tokens, j.chunks.TokenGaps(), variant+": gaps between tokens at clients")
 	}
-	require.Equal(t, tokens, totals.OutputTokens, "%s: tokens", variant)
-	require.Equal(t, twin.counts,
-		sim.Totals{NotAdmitted: totals.NotAdmitted, Restarted: totals.Restarted, Transfers: totals.Transfers,
-			TransferredTokens: totals.TransferredTokens},
-		"%s: refusals, restarts and moves", variant)
+	want := twin.counts
+	want.OutputTokens, want.CachedTokens, want.Stranded = tokens, cached, totals.Stranded
+	want.Ended = int64(len(twin.all) - twin.cover["unfinished"])
+	require.Equal(t, want, totals, variant)
 	for i, n := range twin.pools {
-		comparePools(t, fmt.Sprintf("%s: pool %d", variant, i), n, cl.PoolTotals(i))
+		pool := cl.PoolTotals(i)
+		comparePools(t, fmt.Sprintf("%s: pool %d", variant, i), n, pool)
+		compareWork(t, fmt.Sprintf("%s: pool %d", variant, i), n.tallyAt(cl.Now()), len(n.stages) > 1, &pool)
 	}
 	compareClasses(t, variant, twin, j)
 	conserved(t, variant, twin, j, cl)
@@ -299,9 +300,22 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 	require.InDelta(t, adapted.CopyingS, pool.Adapters.CopyingS, 1e-9, "%s: copies of adapters", variant)
 	adapted.WaitedS, adapted.CopyingS = pool.Adapters.WaitedS, pool.Adapters.CopyingS
 	require.Equal(t, adapted, pool.Adapters, "%s: adapters", variant)
-	if n.ranks > 1 {
-		require.Equal(t, int64(n.empty), pool.Ranks.Empty, "%s: ranks without work, over steps", variant)
+}
+
+// compareWork compares the time that the steps of a pool took, and what they were for; of stages, which have steps
+// beside each other, only how long they were up.
+func compareWork(t require.TestingT, variant string, want naiveTally, stages bool, pool *sim.PoolTotals) {
+	const picosecond = 1e-12
+	require.InDelta(t, want.up.Seconds(), pool.UpS, picosecond, "%s: up", variant)
+	if stages {
+		return
 	}
+	require.InDelta(t, want.busy.Seconds(), pool.BusyS, picosecond, "%s: busy", variant)
+	require.InDelta(t, want.prefill.Seconds(), pool.Phases.PrefillS, picosecond, "%s: steps with prompts", variant)
+	require.InDelta(t, want.bound.Seconds(), pool.Phases.DecodeBoundS, picosecond, "%s: bound of decodes", variant)
+	require.Equal(t, [2]int64{want.prefills, want.mixed}, [2]int64{pool.Phases.PrefillSteps, pool.Phases.MixedSteps},
+		"%s: steps with prompts, and with decodes too", variant)
+	require.Equal(t, want.ranks, pool.Ranks, "%s: ranks", variant)
 }
 
 // compareClasses compares the histograms of each class.

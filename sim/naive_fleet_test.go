@@ -199,7 +199,14 @@ func (f *naiveFleet) deliver() {
 	} else {
 		f.feed.Next(&r.Request)
 	}
+	f.counts.EndedBefore = 0
+	for _, other := range f.all {
+		if other.outcome != "" {
+			f.counts.EndedBefore++
+		}
+	}
 	f.all = append(f.all, r)
+	f.counts.Arrived, f.counts.PromptTokens = f.counts.Arrived+1, f.counts.PromptTokens+int64(r.Prompt)
 	if r.Deadline != 0 {
 		f.patient = append(f.patient, r)
 	}

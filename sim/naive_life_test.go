@@ -61,6 +61,7 @@ func (n *naive) begins(after sim.Duration) {
 				n.fresh(rank)
 			}
 			in.become("starting")
+			in.since = n.now
 			in.comesUp(n.now.Add(after).Add(n.coldStart))
 			return
 		}
@@ -115,6 +116,7 @@ func (in *naiveInstance) served() bool {
 // down ends the life of an instance.
 func (n *naive) down(in *naiveInstance) {
 	in.become("down")
+	n.tally.up += n.now.Sub(in.since)
 	in.comesUp(sim.Forever)
 	for _, rank := range in.team {
 		n.empties(rank)
@@ -150,10 +152,14 @@ func (n *naive) empties(in *naiveInstance) {
 
 // fail takes an instance down, with everything that is there.
 func (n *naive) fail(in *naiveInstance, retry bool) {
+	if in.life != "starting" {
+		n.counts.InstancesFailed++
+	}
 	if in.end == n.now && !in.cold {
 		n.commit(in)
 		n.cover["failures on a step boundary"]++
 	}
+	n.endsStep(in, false)
 	if in.end != sim.Forever && !in.cold {
 		under := int64(max(1, in.underWay()))
 		in.step -= under

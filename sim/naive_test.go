@@ -30,9 +30,10 @@ type naive struct {
 	evicted                 int          // blocks of content, in instances that are down
 	empty                   int          // Σ over steps of the ranks without work
 	adapted                 sim.AdapterTotals
-	lockedNS                int64          // Σ ns for which requests waited for their adapters
-	copying                 sim.Duration   // Σ for which steps waited for adapters
-	lost                    int            // blocks of host memory that were lost
+	lockedNS                int64        // Σ ns for which requests waited for their adapters
+	copying                 sim.Duration // Σ for which steps waited for adapters
+	lost                    int          // blocks of host memory that were lost
+	tally                   naiveTally
 	gaps                    map[string]int // between two tokens of a request, by what came between
 	cover                   map[string]int // how often what is worth testing came up
 }
@@ -126,9 +127,10 @@ type naiveInstance struct {
 	left         bool            // either
 	aside        []*block        // that the next step takes, while loads begin with it
 	sglang       sglangState
-	waited       int       // steps that a prompt which could join has waited for others
-	agreed       agreement // of the first rank
-	adapters     naiveAdapters
+	naiveWork
+	waited   int       // steps that a prompt which could join has waited for others
+	agreed   agreement // of the first rank
+	adapters naiveAdapters
 }
 
 // plan composes the next step of an instance as its policy does.
@@ -216,6 +218,7 @@ func (n *naive) begin(team []*naiveInstance) {
 			price += n.noise.Stretch(int32(lead.id), lead.step, n.now, price)
 		}
 		end = n.now.Add(price)
+		n.beginsStep(lead, shapes)
 		lead.step++
 		n.steps++
 		n.cover["ranks without work"] += empty
@@ -271,6 +274,7 @@ func (n *naive) commit(lead *naiveInstance) {
 		n.up(lead)
 		return
 	}
+	n.endsStep(lead, true)
 	for _, in := range lead.team {
 		n.commitRank(in)
 	}
