@@ -33,7 +33,6 @@ var (
 
 // Watch makes f record the load of c, whose sink it is.
 func (f *Full) Watch(c *sim.Cluster) {
-	f.load = load{}
 	f.load.watch(c)
 }
 

@@ -76,7 +76,6 @@ func NewWindows(a WindowArguments) *Windows {
 	for _, alert := range a.Alerts {
 		w.rules = append(w.rules, alert.Rule)
 	}
-	w.needs[RuleTTFT], w.needs[RuleITL] = true, true
 	for i := range w.rules {
 		if w.rules[i].Share == 0 {
 			w.needs[w.rules[i].Terms[0].Metric] = true
