@@ -48,7 +48,9 @@ func whole(t *testing.T, text string, change func(*metrics.Full, *sim.Config), s
 	}
 	f.SeparateClasses(b.Classes())
 	b.FollowTasks(f, func(*sessions.Task) {})
-	b.Config.Sink = f
+	if b.Config.Sink == nil {
+		b.Config.Sink = f
+	}
 	c, err := sim.New(b.Config)
 	require.NoError(t, err)
 	f.Watch(c)

@@ -99,7 +99,7 @@ func TestASampleIsThinnedAtItsLimit(t *testing.T) {
 		}
 		require.Equal(t, every, s.Every(), "after request %d", id)
 	}
-	assert.EqualValues(t, 8, every)
+	assert.EqualValues(t, 4, every)
 }
 
 // TestTokensOfTheFirstStepAreOneChunk, where drafts have been accepted with it.
