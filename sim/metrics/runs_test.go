@@ -50,7 +50,8 @@ func TestPromptsHavePartOfARent(t *testing.T) {
 	assert.InDelta(t, 0, only.USDPerMillionOutputTokens, 1e-12)
 	assert.InEpsilon(t, 1e6*7*.030/3600/3, only.USDPerMillionInputTokens, 1e-9)
 	after := sim.Time(sim.Millisecond)
-	mixed := toy(t, &metrics.Full{}, 0, sim.Request{Prompt: 3, Output: 2}, sim.Request{Prompt: 3, Output: 1, Arrival: after})
+	mixed := toy(t, &metrics.Full{}, 0, sim.Request{Prompt: 3, Output: 2},
+		sim.Request{Prompt: 3, Output: 1, Arrival: after})
 	require.EqualValues(t, 1, mixed.PoolTotals(0).Phases.MixedSteps)
 	assert.Nil(t, metrics.SplitOf(mixed, &d, 7))
 	assert.Nil(t, metrics.SplitOf(toy(t, &metrics.Full{}, 0), &d, 7), "nothing was computed")
@@ -74,7 +75,7 @@ workload:
   warmup_s: 0.5
 `
 
-// watched is a recorder, and a list of what it has been told of transfers.
+// watched is a recorder, and a list of the transfers that have arrived.
 type watched struct {
 	*metrics.Full
 	transfers  []sim.Request
@@ -210,7 +211,7 @@ func TestOneRequestIsEnoughForAWarning(t *testing.T) {
 	assert.Contains(t, strings.Join(s.Warnings, "; "), "1 of 2 requests failed, for their clients disconnected; ")
 }
 
-// TestAPoolHasTheBlocksOfItsRanks: a replica of two has twice as many as one without.
+// TestAPoolHasTheBlocksOfItsRanks: a replica of two has twice the blocks of one without.
 func TestAPoolHasTheBlocksOfItsRanks(t *testing.T) {
 	_, one, _ := run(t, "model=mixtral-8x7b", "pools.serve.tensor_parallel=2", "pools.serve.num_gpu_blocks=1000")
 	_, two, _ := run(t, "model=mixtral-8x7b", "pools.serve.tensor_parallel=2", "pools.serve.data_parallel=2",

@@ -81,7 +81,7 @@ func TestASampleCountsWhatEnds(t *testing.T) {
 // Those without one take no room.
 func TestASampleIsThinnedAtItsLimit(t *testing.T) {
 	s := views.NewSample(&metrics.Full{}, 1, views.NewWire(views.Stream{}, 1))
-	every, kept := int32(1), []int32(nil)
+	every, counted := int32(1), []int32(nil)
 	for id := range int32(20_000) {
 		r := &sim.Request{ID: id, Prompt: 1, Output: 1, Traced: true}
 		o := sim.Failed
@@ -89,13 +89,13 @@ func TestASampleIsThinnedAtItsLimit(t *testing.T) {
 			r.First, r.Emitted, o = 5, 1, sim.Completed
 			s.First(r)
 			if id%every == 0 {
-				kept = append(kept, id)
+				counted = append(counted, id)
 			}
 		}
 		s.Done(r, 5, o)
-		if len(kept) > 4000 {
+		if len(counted) > 4000 {
 			every *= 2
-			kept = slices.DeleteFunc(kept, func(of int32) bool { return of%every != 0 })
+			counted = slices.DeleteFunc(counted, func(of int32) bool { return of%every != 0 })
 		}
 		require.Equal(t, every, s.Every(), "after request %d", id)
 	}
