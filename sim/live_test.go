@@ -123,6 +123,7 @@ func TestWhatIsServedLiveIsTheRunThatKnewOfItAll(t *testing.T) {
 			}
 			rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "live seed"), 3))
 			twin, j := runNaive(sc), newJournal()
+			twin.live = true
 			c := sc.config(j)
 			c.MaxRun = []int{0, 1, 3}[rnd.IntN(3)]
 			compare(t, "live", twin, j, live(t, sc, c, rnd))

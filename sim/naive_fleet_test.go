@@ -25,6 +25,7 @@ type naiveFleet struct {
 	counts   sim.Totals
 	gaps     map[string]int // of all pools
 	cover    map[string]int
+	live     bool // commands to the fleet of the run go on when all requests have ended
 }
 
 func runNaive(sc scenario) *naiveFleet {
@@ -199,14 +200,8 @@ func (f *naiveFleet) deliver() {
 	} else {
 		f.feed.Next(&r.Request)
 	}
-	f.counts.EndedBefore = 0
-	for _, other := range f.all {
-		if other.outcome != "" {
-			f.counts.EndedBefore++
-		}
-	}
+	f.countArrival(r)
 	f.all = append(f.all, r)
-	f.counts.Arrived, f.counts.PromptTokens = f.counts.Arrived+1, f.counts.PromptTokens+int64(r.Prompt)
 	if r.Deadline != 0 {
 		f.patient = append(f.patient, r)
 	}

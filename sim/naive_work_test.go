@@ -84,3 +84,14 @@ func (n *naive) tallyAt(at sim.Time) naiveTally {
 	}
 	return t
 }
+
+// countArrival counts r, and the requests that have ended before it came.
+func (f *naiveFleet) countArrival(r *naiveRequest) {
+	f.counts.EndedBefore = 0
+	for _, other := range f.all {
+		if other.outcome != "" {
+			f.counts.EndedBefore++
+		}
+	}
+	f.counts.Arrived, f.counts.PromptTokens = f.counts.Arrived+1, f.counts.PromptTokens+int64(r.Prompt)
+}
