@@ -224,7 +224,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		comparePools(t, fmt.Sprintf("%s: pool %d", variant, i), n, pool)
 		work := n.tallyAt(cl.Now())
 		if twin.live {
-			work.up = sim.Seconds(pool.UpS)
+			work.upS = pool.UpS
 		}
 		compareWork(t, fmt.Sprintf("%s: pool %d", variant, i), work, len(n.stages) > 1, &pool)
 	}
@@ -312,17 +312,17 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 // compareWork compares the time that the steps of a pool took, and what they were for; of stages, which have steps
 // beside each other, only how long they were up.
 func compareWork(t require.TestingT, variant string, want naiveTally, stages bool, pool *sim.PoolTotals) {
-	equal := func(want sim.Duration, got float64, what string) {
-		near := 1e-12 * (1 + want.Seconds()) // a picosecond, or what a sum of so many seconds rounds
-		require.InDelta(t, want.Seconds(), got, near, "%s: %s", variant, what)
+	near := func(wantS, got float64, what string) {
+		// to a picosecond, or to what a sum of so many seconds rounds
+		require.InDelta(t, wantS, got, 1e-12*(1+wantS), "%s: %s", variant, what)
 	}
-	equal(want.up, pool.UpS, "up")
+	near(want.upS, pool.UpS, "up")
 	if stages {
 		return
 	}
-	equal(want.busy, pool.BusyS, "busy")
-	equal(want.prefill, pool.Phases.PrefillS, "in steps with prompts")
-	equal(want.bound, pool.Phases.DecodeBoundS, "bound of decodes")
+	near(want.busy.Seconds(), pool.BusyS, "busy")
+	near(want.prefill.Seconds(), pool.Phases.PrefillS, "in steps with prompts")
+	near(want.bound.Seconds(), pool.Phases.DecodeBoundS, "bound of decodes")
 	require.Equal(t, [2]int64{want.prefills, want.mixed}, [2]int64{pool.Phases.PrefillSteps, pool.Phases.MixedSteps},
 		"%s: steps with prompts, and with decodes too", variant)
 	require.Equal(t, want.ranks, pool.Ranks, "%s: ranks", variant)

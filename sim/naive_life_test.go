@@ -116,7 +116,7 @@ func (in *naiveInstance) served() bool {
 // down ends the life of an instance.
 func (n *naive) down(in *naiveInstance) {
 	in.become("down")
-	n.tally.up += n.now.Sub(in.since)
+	n.tally.upS += n.now.Sub(in.since).Seconds()
 	in.comesUp(sim.Forever)
 	for _, rank := range in.team {
 		n.empties(rank)

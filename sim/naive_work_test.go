@@ -21,7 +21,7 @@ type naiveTally struct {
 	busy, prefill, bound sim.Duration
 	prefills, mixed      int64 // steps
 	ranks                sim.RankTotals
-	up                   sim.Duration // Σ over lives that have ended
+	upS                  float64 // Σ over lives that have ended; of many it is longer than the clock goes
 }
 
 // beginsStep notes a step of these ranks.
@@ -75,7 +75,7 @@ func (n *naive) tallyAt(at sim.Time) naiveTally {
 			t.count(in.under, at, false)
 		}
 		if in.life != "down" {
-			t.up += at.Sub(in.since)
+			t.upS += at.Sub(in.since).Seconds()
 		}
 	}
 	t.ranks.Empty = int64(n.empty)
