@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/stats"
@@ -61,20 +60,7 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 	}
 	frontierTable(t, s.Frontier, s.unit())
-	if len(s.Expected) > 0 {
-		t.Blank()
-	}
-	for _, line := range expected.Sentences(s.Expected) {
-		t.Line("accuracy: " + line)
-	}
-	if s.Best != nil {
-		for _, sentence := range report.OfPeakSentences(s.Best.OfPeak) {
-			t.Line(sentence)
-		}
-		for _, slow := range s.Best.SlowParts {
-			t.Warning("warning: " + slow)
-		}
-	}
+	accuracyLines(t, s)
 	if len(s.Commands) > 0 {
 		t.Blank()
 		t.Line("how its servers are started")

@@ -142,3 +142,14 @@ func TestThePageOfASearchHasItsNumbers(t *testing.T) {
 	assert.Contains(t, written.String(), "TTFT ≤ 500 ms")
 	assert.Contains(t, written.String(), "name: toy")
 }
+
+// TestAnAnswerWarnsOfAGPUThatNobodyMeasured: the finalists say it where no row of a table does, each once.
+func TestAnAnswerWarnsOfAGPUThatNobodyMeasured(t *testing.T) {
+	answer := size(t, studyOf(t, chat, "budget: {gpus: 1}\nrate: {min: 1, max: 8}\nrequests: 400\nseeds: 1\n"+
+		"search: {gpu: [mi355x], max_num_seqs: [64, 256]}\n"))
+	require.Greater(t, len(answer.Finalists), 1)
+	var text bytes.Buffer
+	require.NoError(t, WriteText(&text, answer))
+	assert.Equal(t, 1, strings.Count(text.String(), "warning: no measurement of mi355x went into the efficiencies"))
+	assert.Contains(t, strings.Join(answer.warnings(), "\n"), "no measurement of mi355x")
+}

@@ -153,6 +153,7 @@ func (z *sizer) finalist(f *final) Finalist {
 	}
 	a.Limit = Limiting{Utilization: x.Busy, Share: x.Bound.Share, Of: x.Bound.Limit}
 	a.OfPeak, a.SlowParts = f.ofPeak()
+	a.Warnings = f.warnings
 	if n := &f.next; n.Rate > 0 {
 		a.Limit.RatePerS, a.Limit.Attainment, a.Limit.Refused = n.Rate, n.Attainment, n.Refused
 		a.Limit.Rules = n.Rules

@@ -66,13 +66,9 @@ func (s *Sizing) warnings() []string {
 	if s.Best == nil {
 		return all
 	}
-	for i := range s.Rows {
-		if r := &s.Rows[i]; r.Name == s.Best.Name {
-			for _, w := range r.Warnings {
-				if !slices.Contains(all, w) {
-					all = append(all, w)
-				}
-			}
+	for _, w := range s.Best.Warnings {
+		if !slices.Contains(all, w) {
+			all = append(all, w)
 		}
 	}
 	return append(all, s.Best.SlowParts...)

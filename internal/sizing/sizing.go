@@ -152,6 +152,7 @@ type Finalist struct {
 	Limit             Limiting          `json:"limit"`
 	OfPeak            []metrics.OfPeak  `json:"of_peak,omitempty"` // what parts of its usual step achieve, by pool
 	SlowParts         []string          `json:"slow_parts,omitempty"`
+	Warnings          []string          `json:"warnings,omitempty"` // what a run of it warns of
 }
 
 // Percentile is a latency at the median and at the share of requests that must keep the SLO.
