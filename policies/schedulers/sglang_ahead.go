@@ -60,7 +60,7 @@ func (p *SGLang) retractAhead(in *sim.Instance, w *sim.Work) bool {
 		return false
 	}
 	page := int64(in.Cache().BlockSize())
-	for first := true; n > 1 && (first || w.BlocksNext() > in.Cache().Free()); first = false {
+	for n > 1 && w.BlocksNext() > in.Cache().Free() {
 		w.EvictFor(w.BlocksNext())
 		w.Drop(p.victim(in, continues))
 		n--

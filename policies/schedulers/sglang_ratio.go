@@ -65,7 +65,7 @@ func (p *SGLang) setRatio(in *sim.Instance, r int64) {
 //	ratio = (Σ emitted + decodes · RetractDecodeSteps) / (Σ limits + 1)
 func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	perDecode := int64(p.RetractDecodeSteps)
-	for first := true; in.Decoding() > 1 && (first || w.FreeBlocks() < 0); first = false {
+	for in.Decoding() > 1 && w.FreeBlocks() < 0 {
 		w.EvictFor(demand(in, w))
 		w.Preempt(p.victim(in, computes), sim.Retract)
 		page := int64(in.Cache().BlockSize())
