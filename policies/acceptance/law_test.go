@@ -50,6 +50,7 @@ func TestACurveIsTheNearestFallingOne(t *testing.T) {
 		{[]float64{1.8, 2.2, 2.8, 2.9}, []float64{.8, .5, .5, .1}}, // 0.4 and 0.6
 		{[]float64{1.2, 1.5, 2.2, 2.3}, []float64{.4, .4, .4, .1}}, // 0.2, 0.3 and 0.7
 		{[]float64{1.8, 2.4, 2.1}, []float64{.8, .15, .15}},        // 0.6 and -0.3
+		{[]float64{1.8, 1.8}, []float64{.8, 0}},                    // the second is never right
 		{[]float64{1.6, 1.8, 1.2}, []float64{.2 / 3, .2 / 3, .2 / 3}},
 	} {
 		a := newProcess(t, acceptance.Law{Process: "curve", Lengths: c.lengths}, len(c.lengths))

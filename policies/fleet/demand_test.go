@@ -1,10 +1,14 @@
 package fleet
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -93,4 +97,54 @@ func TestAPoolStarvesOrHasRoomByItsLimits(t *testing.T) {
 	assert.True(t, s.roomy(observed(9, 0, 0, 40, 3, 0), pool))
 	assert.False(t, s.roomy(observed(9, 0, 0, 41, 3, 0), pool))
 	assert.False(t, s.roomy(observed(9, 1, 0, 0, 3, 0), pool))
+}
+
+// TestOneOverdueTokenKeepsThePoolAsItIs: too few were overdue for more instances, and one is enough for no fewer.
+func TestOneOverdueTokenKeepsThePoolAsItIs(t *testing.T) {
+	pool := &sim.Pool{PoolSpec: sim.PoolSpec{KVBlocks: 100}}
+	for overdue, want := range map[int64]int{0: 1, 1: 2, 5: 2, 6: 4} {
+		s := &Autoscale{a: AutoscaleArguments{On: "ttft", Target: 0.5, Low: 0.3}, seen: firstTokens{-10, -overdue}}
+		assert.Equal(t, want, s.want(0, pool, observed(0, 0, 0, 0, 2, 0)), "%d of 10", overdue)
+	}
+}
+
+// TestWhatADrainCostsLeast: the instance with the fewest requests, and the last one only where there may be none.
+func TestWhatADrainCostsLeast(t *testing.T) {
+	for _, size := range []int{1, 2} {
+		c, _ := testcluster.New(func(c *sim.Config) { c.Until = testcluster.At(3) },
+			[]sim.Request{{Prompt: 10, Output: 50}}, testcluster.NewPool(size, routers.LeastLoaded{}))
+		c.Run()
+		for least, want := range map[int][]*sim.Instance{
+			0: {c.Pool(0).Instance(0), c.Pool(0).Instance(size - 1)}, 1: {nil, c.Pool(0).Instance(size - 1)},
+		} {
+			s := &Autoscale{a: AutoscaleArguments{Min: least}}
+			assert.Same(t, want[size-1], s.drainable(c.Pool(0)), "%d instances, at least %d", size, least)
+		}
+	}
+}
+
+// TestADecodePoolIsFullAboveItsLimit: with exactly that share of its blocks in use nothing moves.
+func TestADecodePoolIsFullAboveItsLimit(t *testing.T) {
+	for _, above := range []bool{false, true} {
+		prefill, decode := testcluster.NewPool(2, routers.LeastLoaded{}), testcluster.NewPool(1, routers.LeastLoaded{})
+		prefill.SizeMax, decode.SizeMax, decode.MaxNumSeqs = 3, 3, 8
+		c, _ := testcluster.New(func(c *sim.Config) {
+			c.Until, c.Routes = testcluster.At(5), []sim.Route{{{Pool: 0, Tokens: 1, Cache: true}, {Pool: 1}}}
+		}, []sim.Request{{Prompt: 79, Output: 50}}, prefill, decode)
+		c.Run()
+		state := c.PoolState(1, c.Now())
+		high := float64(state.KVUsed) / float64(state.KVTotal)
+		require.Positive(t, high)
+		require.Equal(t, float64(state.KVUsed), high*float64(state.KVTotal))
+		if above {
+			high = math.Nextafter(high, 0)
+		}
+		s := &RoleSwitch{RoleSwitchArguments{Decode: 1, Interval: sim.Second, Queue: 2, High: high}}
+		s.Control(c.Now(), c)
+		want := 2
+		if above {
+			want = 1
+		}
+		assert.Equal(t, want, c.Pool(0).Len())
+	}
 }

@@ -123,6 +123,27 @@ func TestAPoolOfOneInstanceIsARoute(t *testing.T) {
 	assert.Equal(t, 1, routers.LeastLoadedRoute{1, 0}.Split(0, nil, c))
 }
 
+// TestLoadsOfRoutesAreSharesOfTheirInstances: one request of two instances is less than one of one, and than two of
+// three.
+func TestLoadsOfRoutesAreSharesOfTheirInstances(t *testing.T) {
+	named := func(name string, size int) *sim.PoolSpec {
+		p := testcluster.NewPool(size, routers.LeastLoaded{})
+		p.Name = name
+		return p
+	}
+	routes := []int{0, 1, 2, 2}
+	c, _ := testcluster.New(func(c *sim.Config) {
+		c.Routes, c.Until = []sim.Route{{{Pool: 0}}, {{Pool: 1}}, {{Pool: 2}}}, testcluster.At(3)
+		c.Splitter = splitting(func(_ sim.Time, r *sim.Request, _ *sim.Cluster) int { return routes[r.ID] })
+	}, testcluster.Together(4, 0), named("one", 1), named("two", 2), named("three", 3))
+	c.Run()
+	for _, order := range [][]int{{0, 1, 2}, {1, 0, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}} {
+		route := routers.LeastLoadedRoute(order).Split(0, nil, c)
+		assert.Equal(t, 1, order[route], "%v", order)
+	}
+	assert.Equal(t, 0, routers.LeastLoadedRoute{2, 0}.Split(0, nil, c))
+}
+
 // TestARequestThatWasSentCountsOnce where loads are stale: with two requests in one of two instances, the other gets
 // three more before both have as many and it is the first of equals.
 func TestARequestThatWasSentCountsOnce(t *testing.T) {
