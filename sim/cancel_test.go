@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/sim"
 )
 
 // TestACancelledRunIsTheBeginningOfTheWhole: a cancelled run has reported what the whole run reports up to then, and no
@@ -49,4 +51,47 @@ func TestPartsOfACancelledRunStop(t *testing.T) {
 	cl := run(t, c)
 	require.True(t, cl.Halted())
 	require.Less(t, ended, 110)
+}
+
+// asking is a router that looks at each instance, as those do that compare loads.
+type asking struct {
+	sim.Router
+	each func(i int)
+}
+
+func (a asking) Route(_ sim.Time, _ *sim.Request, p *sim.Pool) *sim.Instance {
+	for i := range p.Replicas() {
+		a.each(i)
+		p.Replica(i)
+	}
+	return p.Instance(0)
+}
+
+// TestACancelledRunBuildsNoMoreInstances: it is left within the event that looks at all of them. A panic over anything
+// else stays one.
+func TestACancelledRunBuildsNoMoreInstances(t *testing.T) {
+	t.Parallel()
+	l := loads[0]
+	l.replicas = 50_000
+	last, cancelled := 0, false
+	cluster := func(each func(i int)) *sim.Cluster {
+		config := l.config(t, 2, newJournal())
+		config.Pools[0].Router = asking{each: each}
+		config.Cancelled = func() bool { return cancelled }
+		c, err := sim.New(config)
+		require.NoError(t, err)
+		return c
+	}
+	c := cluster(func(i int) { last, cancelled = i, i >= 5000 })
+	c.Run()
+	require.True(t, c.Halted())
+	require.Less(t, last, 10_000)
+	c.Pool(0).Replica(l.replicas - 1) // a run that is over is not left
+	cancelled = false
+	require.PanicsWithValue(t, "a fault", cluster(func(i int) {
+		cancelled = i == 7
+		if cancelled {
+			panic("a fault")
+		}
+	}).Run)
 }

@@ -70,6 +70,7 @@ type control struct {
 	arrivals   arrivalObserver
 	cancelled  func() bool
 	halted     bool      // it has said yes
+	running    bool      // Run handles events, all of them itself
 	pause      Time      // past it there is more than events: the horizon, an observer or a controller
 	failing    *Instance // that fails at this moment; nil: none
 	present    Time      // of a live run, which is advanced no further; Forever: the run goes on to its end
@@ -197,6 +198,8 @@ func (c *Cluster) Run() {
 		c.runParts()
 		return
 	}
+	c.running = true
+	defer c.halt()
 	c.advance()
 }
 
@@ -292,16 +295,6 @@ func (c *Cluster) findPause() {
 		c.pause = -1
 	}
 }
-
-// poll asks whether the run is cancelled; if so, every event to come is past the pause.
-func (c *Cluster) poll() {
-	if c.cancelled != nil && c.cancelled() {
-		c.halted, c.pause = true, -1
-	}
-}
-
-// Halted reports whether the run was cancelled. What was under way then has no outcome.
-func (c *Cluster) Halted() bool { return c.halted }
 
 // Now returns the time of the event being handled; after Run, the end of the run.
 func (c *Cluster) Now() Time { return c.now }

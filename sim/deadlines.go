@@ -190,3 +190,39 @@ func (in *Instance) dropFrom(slot int32, r *Request, ended bool) {
 	in.exit(slot)
 	in.forget(slot)
 }
+
+// poll asks whether the run is cancelled; if so, every event to come is past the pause.
+func (c *Cluster) poll() {
+	if c.cancelled != nil && c.cancelled() {
+		c.halted, c.pause = true, -1
+	}
+}
+
+// Halted reports whether the run was cancelled. What was under way then has no outcome.
+func (c *Cluster) Halted() bool { return c.halted }
+
+// halt ends a run that was cancelled in the middle of an event, see unwind.
+func (c *Cluster) halt() {
+	c.running = false
+	if !c.halted {
+		return
+	}
+	if r := recover(); r != nil && r != (unwound{}) {
+		panic(r)
+	}
+}
+
+// unwound is what a run that is cancelled in the middle of an event panics with.
+type unwound struct{}
+
+// unwind leaves the event at hand if the run is cancelled: a router that looks at a million instances has them built
+// for the first request, which takes seconds.
+func (c *Cluster) unwind() {
+	if !c.running {
+		return
+	}
+	c.poll()
+	if c.halted {
+		panic(unwound{})
+	}
+}

@@ -24,7 +24,7 @@
 //	preallocate.go blocks for what is to come, and for what was retracted, in the turn of SGLang's decode side
 //	loads.go       those that a vLLM scheduler begins and admits in its turn
 //	tiers.go       what a prompt has in stores below host memory is fetched before the request is queued
-//	deadlines.go   clients that cancel requests
+//	deadlines.go   clients that cancel requests, and runs that are cancelled
 //	ranks.go       data-parallel ranks of an instance, in lock step
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
 //	pipeline_ahead.go and those of an engine that schedules them asynchronously

@@ -217,11 +217,17 @@ func (p *Pool) addInstances(c *Cluster) {
 	}
 }
 
+// unwindEvery is after how many instances that are built it is asked whether the run is cancelled.
+const unwindEvery = 1 << 12
+
 // at returns the i-th instance that there may ever be. One that was never asked for has done nothing so far: it is
 // built now as it was at the beginning.
 func (p *Pool) at(i int) *Instance {
 	if in := p.all[i]; in != nil {
 		return in
+	}
+	if n := len(p.built); n > 0 && n%unwindEvery == 0 {
+		p.cluster.unwind()
 	}
 	in := newInstance(p.cluster, p, p.first+int32(i))
 	in.listed, in.place = p, -1
