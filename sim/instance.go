@@ -21,6 +21,7 @@ type Instance struct {
 	line    *pipeline   // its stages, and as many microbatches, which have it too; nil: it has one stage
 	batched []*Instance // that have its batches: its ranks, its microbatches, or itself alone
 	lane    uint8       // which of the microbatches it is
+	joins   bool        // what Joins says
 	usual   bool        // it composes a step when it knows what came of the one before, and no caches come to it
 	lifecycle
 

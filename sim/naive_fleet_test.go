@@ -169,8 +169,10 @@ func (f *naiveFleet) round() (planned bool) {
 				continue
 			}
 			for _, rank := range in.team {
+				rank.sglang.joins = in.of.ranksJoin()
 				in.of.plan(rank)
 			}
+			in.of.rejoin(in.team)
 			in.of.begin(in.team)
 		}
 		if len(woken) == 0 {

@@ -78,7 +78,7 @@ func (n *naive) poll(in *naiveInstance) (places int) {
 
 // again reports whether a step that computes nothing is composed once more, because more is known or has come.
 func (n *naive) again(in *naiveInstance) bool {
-	if in.computes() || n.stagesAhead() { // what computes nothing has its place in a queue of stages
+	if in.computes() || n.stagesAhead() || in.sglang.joins { // what computes nothing has its place in a queue of stages
 		return false
 	}
 	if in.left && n.leavesFree().Tokens > 0 && len(in.inbound)+len(in.arrived)+len(n.retracted(in)) > 0 {

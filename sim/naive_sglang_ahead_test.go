@@ -103,3 +103,23 @@ func (n *naive) placeOf(in *naiveInstance, r *naiveRequest) int {
 	}
 	return math.MaxInt
 }
+
+// ranksJoin reports whether a rank of SGLang's that computes nothing takes part in the steps of others.
+func (n *naive) ranksJoin() bool {
+	_, sglang := n.policy.(*schedulers.SGLang)
+	return sglang && n.ranks > 1 && n.maxNumSeqs == 0 && n.speculation == nil
+}
+
+// rejoin has the ranks compose a step anew if none computes anything: each has learned then what has ended and come.
+func (n *naive) rejoin(team []*naiveInstance) {
+	if !n.ranksJoin() || slices.ContainsFunc(team, (*naiveInstance).computes) {
+		return
+	}
+	for _, in := range team {
+		in.sglang.joins = false
+		n.learn(in)
+		in.idle = true
+		n.plan(in)
+	}
+	n.cover["steps that all ranks compose twice"]++
+}

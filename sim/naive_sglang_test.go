@@ -20,6 +20,7 @@ type sglangState struct {
 	// admitted; "retracted", and others have been
 	ahead string
 	read  []*naiveRequest // whose prompts are complete, as the engine does not know yet
+	joins bool            // it takes part in a step of other ranks, with nothing to compute or not
 	first int             // place that has been given
 	last  int
 }
@@ -37,7 +38,7 @@ func (n *naive) planSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	if !n.prefillSGLang(in, p) && len(in.running) > 0 {
 		n.decodeSGLang(in, p)
 	}
-	if len(in.running) == 0 {
+	if len(in.running) == 0 && !in.sglang.joins {
 		in.sglang.ratio = p.InitNewTokenRatio
 	}
 }

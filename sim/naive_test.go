@@ -227,7 +227,7 @@ func (n *naive) begin(team []*naiveInstance) {
 	for _, in := range team { // those of a rank load what they may before the next one does
 		computes := in.computes() // if only in vain
 		n.admitWithStep(in)
-		if !computes {
+		if !computes && !in.sglang.joins {
 			n.mayIdle(in)
 		}
 		in.end, in.idle = end, idle

@@ -91,13 +91,14 @@ func (in *Instance) rankFor(now Time, r *Request) *Instance {
 
 // planRanks composes the batch of each rank and starts the step, or segment of steps, of all.
 func (in *Instance) planRanks(now Time) {
-	s, n, computes := &in.step, in.cluster.maxRun, false
-	limits := in.scratch[:0]
-	for _, rank := range in.parts {
-		limits = append(limits, int32(rank.fill(now)))
-		computes = computes || rank.computes()
+	s, n, joins := &in.step, in.cluster.maxRun, in.pool.ranksJoin()
+	computes := in.fillRanks(now, joins)
+	if !computes && joins { // nor had the step that the engines composed; then they know
+		s.n = 0
+		in.share()
+		computes = in.fillRanks(now, false)
 	}
-	in.scratch = limits
+	limits := in.scratch
 	if !computes {
 		in.idleRanks()
 		return
@@ -111,13 +112,39 @@ func (in *Instance) planRanks(now Time) {
 		s.n, s.end = n, s.start.Add(s.price.Span(n))
 	}
 	for _, rank := range in.parts {
-		if !rank.computes() {
+		if !rank.computes() && !joins {
 			rank.empty()
 		}
 		rank.step.price, rank.step.noise, rank.step.start = s.price, s.noise, s.start
 	}
 	in.share()
 }
+
+// fillRanks composes the batch of each rank, in.scratch says for how many steps, and reports whether any computes
+// something. joins is what Joins says meanwhile.
+func (in *Instance) fillRanks(now Time, joins bool) (computes bool) {
+	limits := in.scratch[:0]
+	for _, rank := range in.parts {
+		rank.joins = joins
+		limits = append(limits, int32(rank.fill(now)))
+		computes = computes || rank.computes()
+	}
+	in.scratch = limits
+	return computes
+}
+
+// ranksJoin reports whether a rank without a batch joins the step that others compose as if it had one: SGLang's
+// scheduler composes it once and, with the overlap scheduler, learns no sooner than the others of what has ended and
+// come (sglang 0.5.23, managers/scheduler.py, get_next_batch_to_run, and scheduler_components/dp_attn.py,
+// get_idle_batch).
+func (p *PoolSpec) ranksJoin() bool {
+	_, retracts := p.Scheduler.(Retractor)
+	return retracts && p.MaxNumSeqs == 0 && p.Speculation == nil
+}
+
+// Joins reports whether in is a rank that takes part in the step which is composed though it may have nothing to
+// compute: other ranks may.
+func (in *Instance) Joins() bool { return in.joins }
 
 // share lets the ranks of in know how many steps are under way.
 func (in *Instance) share() {

@@ -356,6 +356,8 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		switch {
 		case in.line != nil && in.pool.BatchQueue > 1: // a batch of nothing has its place in the queue
 			return limit
+		case w.Empty() && in.joins:
+			return limit
 		case w.Empty() && stayed:
 		case w.Empty() && in.unseen(): // so was the step that the engine composed; then it knows
 			in.releaseEnded()

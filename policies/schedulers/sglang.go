@@ -62,7 +62,7 @@ func (p *SGLang) Counts() sim.Counts { return sim.CountPauses | sim.CountRemaini
 // Schedule implements sim.Scheduler.
 func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
 	steps := p.compose(in, w)
-	if in.Running() == 0 { // an engine without a batch starts over
+	if in.Running() == 0 && !in.Joins() { // an engine without a batch starts over
 		p.setRatio(in, p.InitNewTokenRatio)
 	}
 	return steps

@@ -24,6 +24,7 @@ type testCase struct {
 	NumPages           int64       `json:"num_pages"`
 	Context            int32       `json:"context"`
 	MaxRunningRequests int         `json:"max_running_requests"`
+	Ranks              int         `json:"ranks"` // data-parallel, in lock step
 	MaxPrefillTokens   int32       `json:"max_prefill_tokens"`
 	ChunkedPrefillSize int32       `json:"chunked_prefill_size"`
 	StepNS             int64       `json:"step_ns"`
@@ -55,8 +56,11 @@ type step struct {
 type linear struct{ step, token sim.Duration }
 
 func (l linear) Price(ranks []sim.Shape, g *sim.Segment) {
-	b := ranks[0]
-	*g = sim.Segment{First: l.step + l.token*sim.Duration(b.DecodeTokens+b.PrefillTokens), Steps: 1 << 30}
+	most := int64(0)
+	for i := range ranks {
+		most = max(most, ranks[i].DecodeTokens+ranks[i].PrefillTokens)
+	}
+	*g = sim.Segment{First: l.step + l.token*sim.Duration(most), Steps: 1 << 30}
 	g.Part[sim.Overhead] = sim.Affine{A: g.First}
 }
 
@@ -107,6 +111,9 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 	if c.Overlap {
 		pool.BatchQueue = 2
 	}
+	if c.Ranks > 1 {
+		pool.Ranks, pool.Balancer = c.Ranks, func() sim.Router { return &routers.RoundRobin{} }
+	}
 	tree := &sim.Contents{}
 	for _, n := range c.Contents {
 		tree.Add(n[0], n[1])
@@ -118,7 +125,7 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 		c.Decode.behind(&cfg, c)
 	}
 	if stepwise {
-		s.watched = &watched{SGLang: policy}
+		s.watched = &watched{policy, map[int32]*composed{}}
 		pool.Scheduler, cfg.MaxRun = s.watched, 1
 	}
 	cluster, err := sim.New(cfg)

@@ -1,7 +1,7 @@
 """Random cases for both sides. Sizes are small: what goes wrong goes wrong with few requests, and can be read."""
 
 KINDS = ["plain", "chunks", "whole", "mixed", "retraction", "mixed-retraction", "ignore-eos", "eos", "prefix-ample", "prefix",
-         "lpm", "dfs-weight", "everything", "random", "random-priority", "pd", "pd-few", "pd-blocks", "pd-retraction", "pd-eos"]
+         "lpm", "dfs-weight", "everything", "random", "random-priority", "random-ranks", "pd", "pd-few", "pd-blocks", "pd-retraction", "pd-eos"]
 
 
 def ceil(a, b):
@@ -76,6 +76,8 @@ def anything(rnd, kind, overlap):
         for r in c["requests"]:
             if rnd.random() < 0.7:
                 r["max_output"] = r["output"] + rnd.randint(1, 50)
+    if kind == "random-ranks":
+        c["ranks"] = one([2, 3, 8])
     if kind == "random-priority":
         c["policy"], c["retraction_policy"] = "priority", one(["length", "priority"])
         for r in c["requests"]:

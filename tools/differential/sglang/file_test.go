@@ -33,7 +33,7 @@ func TestCasesOfAFile(t *testing.T) {
 		var c testCase
 		require.NoError(t, dec.Decode(&c))
 		steps := c.run(t, true)
-		require.NoError(t, enc.Encode(result{steps.watched.steps, c.run(t, false).tokens, steps.tokens}))
+		require.NoError(t, enc.Encode(result{steps.watched.all(), c.run(t, false).tokens, steps.tokens}))
 	}
 	require.NoError(t, w.Flush())
 }

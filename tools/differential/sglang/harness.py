@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import cases  # noqa: E402
 import decode_side  # noqa: E402
+import ranks_side  # noqa: E402
 import sglang_side  # noqa: E402
 
 
@@ -117,7 +118,7 @@ def outcome(c):
     """What SGLang does with a case, or what it raised instead, with the trace."""
     logging.disable()
     try:
-        run = (decode_side if "pd" in c else sglang_side).Run(c).run()
+        run = (decode_side if "pd" in c else ranks_side if "ranks" in c else sglang_side).Run(c).run()
     except decode_side.Aborts:
         return None, None, None
     except Exception as e:  # noqa: BLE001
@@ -141,6 +142,7 @@ def main():
     a = p.parse_args()
     sglang_side.load(os.path.abspath(a.sglang))
     decode_side.load()
+    ranks_side.load()
     workers = multiprocessing.get_context("fork").Pool(os.cpu_count())
     modes = [False] * (not a.overlap) + [True] * (not a.normal)
     print(f"{'scenario':16} overlap cases  same   steps  retract cached-tok  ours/SGLang")

@@ -23,7 +23,7 @@ type record struct {
 // free tokens that SGLang's own scheduler gave it, and every token comes when it did. harness.py --record writes them.
 func TestStepsAreSGLangsOwn(t *testing.T) {
 	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap", "sglang-0.5.23-decode",
-		"sglang-0.5.23-decode-overlap"} {
+		"sglang-0.5.23-decode-overlap", "sglang-0.5.23-random", "sglang-0.5.23-random-overlap"} {
 		t.Run(name, func(t *testing.T) { replay(t, name) })
 	}
 }
@@ -42,9 +42,10 @@ func replay(t *testing.T, name string) {
 		require.Equal(t, strings.HasSuffix(name, "-overlap"), r.Case.Overlap)
 		got := r.Case.run(t, true)
 		steps += len(r.Steps)
-		require.Len(t, got.watched.steps, len(r.Steps), "case %d, %s: steps", cases, r.Case.Kind)
+		composed := got.watched.all()
+		require.Len(t, composed, len(r.Steps), "case %d, %s: steps", cases, r.Case.Kind)
 		for i, want := range r.Steps {
-			require.Equal(t, sorted(want), sorted(got.watched.steps[i]), "case %d, %s: step %d", cases, r.Case.Kind, i)
+			require.Equal(t, sorted(want), sorted(composed[i]), "case %d, %s: step %d", cases, r.Case.Kind, i)
 		}
 		require.Equal(t, r.Ends, got.tokens, "case %d, %s: times of tokens", cases, r.Case.Kind)
 		require.Equal(t, r.Ends, r.Case.run(t, false).tokens, "case %d, %s: in runs of steps", cases, r.Case.Kind)

@@ -1,6 +1,7 @@
 package sglang
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
@@ -11,23 +12,45 @@ import (
 // watched records what its scheduler composes.
 type watched struct {
 	*schedulers.SGLang
+	of map[int32]*composed // by instance: the engine, or its ranks
+}
+
+// composed is what an instance has composed.
+type composed struct {
 	steps     []step
 	retracted []int32 // as the step before ended
+	runs      int     // of steps that began
+}
+
+func (w *watched) by(in *sim.Instance) *composed {
+	if w.of[in.ID] == nil {
+		w.of[in.ID] = &composed{}
+	}
+	return w.of[in.ID]
+}
+
+// all returns the steps of the engine or, if it has ranks, those of the first rank, then those of the next.
+func (w *watched) all() (steps []step) {
+	for _, id := range slices.Sorted(maps.Keys(w.of)) {
+		steps = append(steps, w.of[id].steps...)
+	}
+	return steps
 }
 
 // Retract implements sim.Retractor.
 func (w *watched) Retract(in *sim.Instance, work *sim.Work) {
 	before := running(in)
 	w.SGLang.Retract(in, work)
-	w.retracted = missing(before, running(in))
+	w.by(in).retracted = missing(before, running(in))
 }
 
 // Schedule implements sim.Scheduler. Each answer holds for one step.
 func (w *watched) Schedule(in *sim.Instance, work *sim.Work) int {
 	before := running(in)
 	w.SGLang.Schedule(in, work)
-	s := step{Preempted: w.retracted}
-	w.retracted = nil
+	c := w.by(in)
+	s := step{Preempted: c.retracted}
+	c.retracted = nil
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		n, computed := in.Composed(r)
 		if n > 0 && (in.Prefills(r) || !work.Paused()) {
@@ -38,7 +61,7 @@ func (w *watched) Schedule(in *sim.Instance, work *sim.Work) int {
 	s.Preempted = append(s.Preempted, missing(before, running(in))...)
 	s.Free = work.FreeBlocks() * int64(in.Cache().BlockSize())
 	if len(s.Batch) > 0 {
-		w.steps = append(w.steps, s)
+		c.steps = append(c.steps, s)
 	}
 	return 1
 }
@@ -66,8 +89,7 @@ func running(in *sim.Instance) (ids []int32) {
 // sink records when each request emitted its tokens, and when steps began.
 type sink struct {
 	metrics.Recorder
-	watched *watched // nil: nobody watches
-	runs    int
+	watched *watched          // nil: nobody watches
 	tokens  map[int32][]int64 // in ns
 }
 
@@ -77,9 +99,12 @@ func (s *sink) emit(id int32, t sim.Time) { s.tokens[id] = append(s.tokens[id], 
 
 // Run implements sim.Sink.
 func (s *sink) Run(in *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
-	if s.watched != nil && in.ID == 0 {
-		s.watched.steps[s.runs].T = int64(start) / 1000
-		s.runs++
+	if s.watched == nil {
+		return
+	}
+	if c := s.watched.of[in.ID]; c != nil {
+		c.steps[c.runs].T = int64(start) / 1000
+		c.runs++
 	}
 }
 
