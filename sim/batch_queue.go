@@ -154,7 +154,7 @@ func (in *Instance) allocatedUnseen(r *Request) int64 {
 		return in.allocated(r)
 	}
 	if in.cache.Passes() {
-		r.passed = in.passes(r)
+		in.passTo(r, in.passes(r))
 	}
 	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed+1))
 }

@@ -21,6 +21,8 @@ type blockPool struct {
 	doubles int // blocks computed although another one had the same content
 	doubled int // blocks found of which there were two
 
+	groups       int // of layers: that of full attention, and those of windows that share blocks
+	window       int32
 	unnamedFirst bool // blocks without a hash are the next to be evicted
 	drafter      sim.Drafter
 }
@@ -39,8 +41,8 @@ type block struct {
 }
 
 func newBlockPool(blocks int64, size int32, tree *sim.Contents) *blockPool {
-	p := &blockPool{tree: tree, size: size, free: list.New(), cached: map[int][]*block{}, hashes: map[string]int{},
-		texts: map[int32]*hashed{}}
+	p := &blockPool{groups: 1, tree: tree, size: size, free: list.New(), cached: map[int][]*block{},
+		hashes: map[string]int{}, texts: map[int32]*hashed{}}
 	for range blocks {
 		b := &block{}
 		b.place = p.free.PushBack(b)
@@ -92,12 +94,14 @@ func (p *blockPool) text(r *naiveRequest) *hashed {
 	return p.texts[r.ID]
 }
 
-// disown lets r, which goes elsewhere, not find what only it may ask for.
-func (p *blockPool) disown(r *naiveRequest) {
+// disown lets r not find what only it may ask for: in groups of windows, from the given block on.
+func (p *blockPool) disown(r *naiveRequest, from int32) {
 	h := p.text(r)
 	for i, hash := range h.hashes {
-		if !h.content[i] {
-			p.forget(slices.Clone(p.cached[hash]))
+		for g := range p.groups {
+			if !h.content[i] && (g == 0 || i >= int(from)) {
+				p.forget(slices.Clone(p.cached[inGroup(hash, g)]))
+			}
 		}
 	}
 }
@@ -135,7 +139,7 @@ func (p *blockPool) hits(r *naiveRequest) (hits []*block) {
 // idle returns how many of the blocks are free.
 func idle(blocks []*block) (n int64) {
 	for _, b := range blocks {
-		if b.refs == 0 {
+		if b != nil && b.refs == 0 {
 			n++
 		}
 	}
@@ -154,6 +158,9 @@ func shared(blocks []*block) (list []*block) {
 
 func (p *blockPool) touch(blocks []*block) {
 	for _, b := range blocks {
+		if b == nil {
+			continue
+		}
 		if b.refs == 0 {
 			p.free.Remove(b.place)
 		}
@@ -175,6 +182,9 @@ func (p *blockPool) allocate() *block {
 // forget takes blocks out of the prefix cache.
 func (p *blockPool) forget(blocks []*block) {
 	for _, b := range blocks {
+		if b == nil {
+			continue
+		}
 		if b.hash != 0 {
 			p.cached[b.hash] = slices.DeleteFunc(p.cached[b.hash], func(x *block) bool { return x == b })
 		}
@@ -189,19 +199,37 @@ func (p *blockPool) cache(r *naiveRequest, n int32) { p.name(r, n, r.Prompt+r.Em
 func (p *blockPool) name(r *naiveRequest, n, known int32) {
 	n = min(n, known-p.drafter.Ahead)
 	for i := 0; int32(i+1)*p.size <= n; i++ {
-		if b := r.pages[i]; b.hash == 0 {
-			b.hash, b.content = p.hash(r, i)
-			if len(p.cached[b.hash]) > 0 {
-				p.doubles++
+		p.nameBlock(r, r.pages[i], i, 0)
+		for g, w := range r.windows {
+			if w[i] != nil {
+				p.nameBlock(r, w[i], i, 1+g)
 			}
-			p.cached[b.hash] = append(p.cached[b.hash], b)
 		}
+	}
+}
+
+// nameBlock lets others find b, the i-th block of r in a group.
+func (p *blockPool) nameBlock(r *naiveRequest, b *block, i, group int) {
+	if b.hash != 0 {
+		return
+	}
+	b.hash, b.content = p.hash(r, i)
+	b.hash = inGroup(b.hash, group)
+	if len(p.cached[b.hash]) > 0 {
+		p.doubles++
+	}
+	p.cached[b.hash] = append(p.cached[b.hash], b)
+	if b.content && !r.decoding {
+		r.readable = max(r.readable, int32(i+1))
 	}
 }
 
 // release frees blocks, the last one first.
 func (p *blockPool) release(blocks []*block) {
 	for _, b := range slices.Backward(blocks) {
+		if b == nil {
+			continue
+		}
 		b.refs--
 		switch {
 		case b.refs > 0:

@@ -132,7 +132,7 @@ func (in *Instance) reset() {
 	in.resetBatch()
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
 		Windowed: p.Windowed, Passing: p.Passing, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks,
-		Drafter: p.Drafter}
+		Drafter: p.Drafter, Unknown: p.unknown()}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
 		c.Below, c.WriteBack = in.newStores(), p.WriteBack

@@ -136,9 +136,9 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		computed = min(computed+filler+n.lookAhead(true), n.maxLen)
 	}
 	takes := max(n.reserves(r, p), n.needs(computed))
-	asks := takes - int64(n.passing.Blocks*n.before(f.tokens))
+	asks := takes - int64(n.passing.Blocks*n.without(in, f.tokens))
 	if p.SchedulerReserveFullISL && r.ahead == nil {
-		asks = max(asks, n.fits(f.tokens, whole))
+		asks = max(asks, n.fits(in, f.tokens, whole))
 	}
 	room := in.free
 	if r.ahead != nil {
@@ -245,11 +245,11 @@ func (n *naive) waitsForRanks(team []*naiveInstance, p *schedulers.Continuous) b
 
 // fits returns the blocks that there must be for so many tokens of a request that is admitted, in however many steps
 // they are computed: in each group of windows no more than those that can be under way and the window before them.
-func (n *naive) fits(cached, tokens int32) int64 {
+func (n *naive) fits(in *naiveInstance, cached, tokens int32) int64 {
 	p := n.passing
 	blocks := (tokens + n.blockSize - 1) / n.blockSize
 	most := (p.Window-1+p.TokensMax+n.blockSize-1)/n.blockSize + 1
-	return n.needs(tokens) - int64(p.Blocks)*int64(blocks-max(0, min(blocks, most)-n.before(cached)))
+	return n.needs(tokens) - int64(p.Blocks)*int64(blocks-max(0, min(blocks, most)-n.without(in, cached)))
 }
 
 // completes reports whether r and the whole batch can emit all they may without a preemption.

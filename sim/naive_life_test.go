@@ -230,7 +230,8 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 		n.unfetch(r)
 	}
 	r.fetchedBy = nil
-	r.at, r.blocks, r.pages = nil, 0, nil
+	r.at, r.blocks = nil, 0
+	r.pages, r.windows = nil, nil
 	r.passed, r.underWay = 0, 0
 	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
@@ -263,6 +264,9 @@ func (n *naive) fresh(in *naiveInstance) {
 	} else if n.contents != nil && !n.uncached {
 		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
 		in.pool.unnamedFirst, in.pool.drafter = n.unnamedFirst(), n.drafter()
+		if n.passing.Blocks > 0 && n.offload == 0 && n.passing.Window > n.unknownMax() {
+			in.pool.groups, in.pool.window = 1+int(n.passing.Blocks), n.passing.Window
+		}
 		if n.offload > 0 {
 			in.store = n.newStore(n.offload)
 			n.newTiers(in)

@@ -51,6 +51,11 @@ func (n *naive) pass(in *naiveInstance, r *naiveRequest) {
 	if blocks > 0 && n.passing.Lags && r.underWay > 1 {
 		n.cover["blocks that windows have passed before a chunk"]++
 	}
+	if n.sharesWindows(in) {
+		in.pool.pass(r, passes, in.inTurns && !r.decoding)
+		in.free = int64(in.pool.free.Len())
+		return
+	}
 	in.free += blocks
 	if in.pool != nil {
 		rest := len(r.pages) - int(blocks)
@@ -95,6 +100,9 @@ func (n *naive) demand(batch []*naiveRequest) (blocks int64) {
 // grow gives every one of a batch the blocks for its step: in turn, so that one has some before windows of the next
 // have passed others, or all at once.
 func (n *naive) grow(in *naiveInstance, inTurn bool) {
+	inTurn = inTurn || n.passesSeparately(in)
+	in.inTurns = inTurn
+	defer func() { in.inTurns = false }()
 	for _, r := range in.running {
 		if !inTurn {
 			n.pass(in, r)
@@ -125,6 +133,9 @@ func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 	if in.pool == nil {
 		return
 	}
+	if n.sharesWindows(in) {
+		more -= n.allocateWindows(in, r)
+	}
 	for range more {
 		r.pages = append(r.pages, in.pool.allocate())
 	}
@@ -144,25 +155,37 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 			in.storeFrom(r)
 		}
 		in.pool.release(r.pages)
+		for _, w := range r.windows {
+			in.pool.forget(w[min(len(w), int(tokens/n.blockSize)):])
+			in.pool.release(w)
+		}
 		in.free = int64(in.pool.free.Len())
 	}
-	r.pages, r.passed, r.underWay = nil, 0, 0
+	r.pages, r.windows = nil, nil
+	r.passed, r.underWay, r.readable = 0, 0, 0
 }
 
 // found is what the cache has of a request that waits.
 type found struct {
 	hits   []*block
-	drops  []*block // found after them, and computed again
-	loads  int32    // blocks that host memory has beyond them
-	tokens int32    // of both
-	more   int64    // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
+	drops  []*block   // found after them, and computed again
+	loads  int32      // blocks that host memory has beyond them
+	tokens int32      // of both
+	within [][]*block // of each group of windows: by position, nil: passed
+	more   int64      // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
 
 	node     *naiveNode // of a radix tree, in place of hits
 	unlocked int64      // blocks up to there that no request has
 }
 
 // idle returns the blocks that are free as long as no request has found them.
-func (f *found) idle() int64 { return idle(f.hits) + f.unlocked }
+func (f *found) idle() int64 {
+	n := idle(f.hits) + f.unlocked
+	for _, w := range f.within {
+		n += idle(w)
+	}
+	return n
+}
 
 func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 	if r.ahead != nil {
@@ -175,6 +198,9 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 		return found{}
 	}
 	hits, dropped := in.pool.lookup(r)
+	if n.sharesWindows(in) {
+		return n.lookupWindows(in, r, hits)
+	}
 	f := found{hits: hits, drops: dropped, more: int64(len(hits)) - idle(hits)}
 	if in.store != nil {
 		f.loads = in.store.beyond(in.pool, r, len(hits))
@@ -185,6 +211,10 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 
 // take gives r the blocks that were found for it.
 func (n *naive) take(in *naiveInstance, r *naiveRequest, f found) {
+	if n.sharesWindows(in) {
+		n.takeWindows(in, r, f)
+		return
+	}
 	in.free -= idle(f.hits)
 	if in.pool != nil {
 		in.pool.touch(f.hits)
@@ -214,7 +244,7 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	r.ahead = nil
 	r.Computed, r.want = f.tokens, want
 	r.passed, r.underWay = n.before(f.tokens), 0
-	r.blocks += int64(n.passing.Blocks * r.passed)
+	r.blocks += int64(n.passing.Blocks * n.without(in, f.tokens))
 	if in.tree != nil {
 		n.adopt(in, r, f)
 	}

@@ -40,22 +40,21 @@ type naive struct {
 
 type naiveRequest struct {
 	sim.Request
-	key       int64 // of the queue's order
-	outcome   string
-	decoding  bool
-	want      int32 // tokens in the step under way
-	had       bool  // it had tokens in the step before
-	latest    int32 // tokens that it decoded in the step before
-	filler    int32 // wrong drafts beside its last chunk
-	missed    bool  // it decodes, and misses the step under way
-	leftOut   bool  // it decodes, and has missed all steps since its latest token
-	hoped     int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
-	prefill   int32 // of the tokens computed, those that were not decoded
-	pad       int32 // tokens by which a static batch makes its prompt longer
-	blocks    int64
-	reserve   int64    // blocks that it took at its admission for tokens to come; 0: none
-	passed    int32    // blocks of tokens that its windows have passed
-	underWay  int32    // of its tokens, those that do not count as computed for that
+	key      int64 // of the queue's order
+	outcome  string
+	decoding bool
+	want     int32 // tokens in the step under way
+	had      bool  // it had tokens in the step before
+	latest   int32 // tokens that it decoded in the step before
+	filler   int32 // wrong drafts beside its last chunk
+	missed   bool  // it decodes, and misses the step under way
+	leftOut  bool  // it decodes, and has missed all steps since its latest token
+	hoped    int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
+	prefill  int32 // of the tokens computed, those that were not decoded
+	pad      int32 // tokens by which a static batch makes its prompt longer
+	blocks   int64
+	reserve  int64 // blocks that it took at its admission for tokens to come; 0: none
+	naiveWindows
 	ahead     *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
 	pages     []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
 	resumed   int      // blocks found after a preemption

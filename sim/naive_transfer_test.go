@@ -14,16 +14,17 @@ type naiveMove struct {
 	stage    sim.Stage
 	from, to *naiveInstance // nil: not known yet
 
-	pending      int64 // blocks at the source
-	pendingPages []*block
-	computed     int32 // tokens in them
-	blocks       int64 // at the destination
-	pages        []*block
-	found        int32 // tokens that were there
-	reserved     bool
-	read         bool // the prompt has been
-	sent         bool // the first layers are on their way, or there
-	first, whole sim.Duration
+	pending        int64 // blocks at the source
+	pendingPages   []*block
+	pendingWindows [][]*block
+	computed       int32 // tokens in them
+	blocks         int64 // at the destination
+	pages          []*block
+	found          int32 // tokens that were there
+	reserved       bool
+	read           bool // the prompt has been
+	sent           bool // the first layers are on their way, or there
+	first, whole   sim.Duration
 
 	begin    sim.Time // of the flow that is to come; Forever: none
 	flowing  bool
@@ -71,10 +72,12 @@ func (n *naive) beginTransfer(in *naiveInstance, r *naiveRequest) {
 	in.sglang.forget(r)
 	in.load--
 	m := r.move
-	m.from, m.pending, m.pendingPages = in, n.has(r), r.pages
+	m.from, m.pending = in, n.has(r)
+	m.pendingPages, m.pendingWindows = r.pages, r.windows
 	m.computed, m.read = r.Computed, true
 	in.pending = append(in.pending, m)
-	r.at, r.blocks, r.pages = nil, 0, nil
+	r.at, r.blocks = nil, 0
+	r.pages, r.windows = nil, nil
 	r.passed, r.underWay = 0, 0
 	r.want, r.decoding = 0, false
 	n.cover["KV transfers"]++
@@ -259,13 +262,13 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 	in.pending = remove(in.pending, m)
 	in.sglang.full = false
 	allocated, pages := r.blocks, r.pages
-	r.blocks, r.pages = m.pending, m.pendingPages
+	r.blocks, r.pages, r.windows = m.pending, m.pendingPages, m.pendingWindows
 	if in.pool != nil && r.known { // the token after the prompt, which is not emitted here
 		in.pool.name(r, m.computed, r.Prompt+r.Emitted+1)
 	}
 	in.of.release(in, r, m.computed)
 	if in.pool != nil {
-		in.pool.disown(r)
+		in.pool.disown(r, 0)
 	}
 	r.disownTree()
 	r.blocks, r.pages = allocated, pages

@@ -36,6 +36,7 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) (left int32, 
 		if want == 0 {
 			continue
 		}
+		n.passInTurn(in, r, want)
 		for r.want = want; n.grows(r) > in.free; r.want = want {
 			r.want = 0
 			v := n.victim(in, p.Victim)
@@ -49,12 +50,10 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) (left int32, 
 			at := slices.Index(in.running, v)
 			if v.want > 0 {
 				budget += v.want + p.DraftSlots
+				n.cover["victims that had taken blocks"]++
 			}
 			if p.StopsAtSelf && at < i && v.want == 0 {
 				misses++
-			}
-			if v.want > 0 {
-				n.cover["victims that had taken blocks"]++
 			}
 			n.recompute(in, v)
 			if at <= i {

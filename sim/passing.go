@@ -19,14 +19,100 @@ func (in *Instance) passes(r *Request) int32 {
 }
 
 // freesNext returns the blocks that r frees when it gets its next tokens. It has left the decode set, or is in none.
-func (in *Instance) freesNext(r *Request) int64 { return in.cache.PassedOf(in.passes(r) - r.passed) }
+func (in *Instance) freesNext(r *Request) int64 { return in.frees(r, r.passed, in.passes(r)) }
+
+// frees returns the blocks that r frees when its windows pass blocks [from, to) of its tokens, but for those that
+// others may reuse: passShared frees these.
+func (in *Instance) frees(r *Request, from, to int32) int64 {
+	if to > from && in.cache.SharesWindows() {
+		from = max(from, min(to, in.cache.Shared(r.slot)))
+	}
+	return in.cache.PassedOf(to - from)
+}
+
+// passShared takes r off those of the blocks that its windows pass up to block to of its tokens that others may reuse.
+func (in *Instance) passShared(r *Request, to int32) {
+	if in.cache.Reads(r.slot, to) {
+		in.cache.PassShared(r.slot, to)
+	}
+}
+
+// unknown returns the most tokens of a sequence that a step computes and its blocks are not named by yet: drafts that
+// may be wrong, of two steps, and what a drafter reads beyond a block. A window that is no longer passes blocks that
+// have no name.
+func (p *PoolSpec) unknown() int32 {
+	n := p.Drafter.Ahead
+	if p.Speculation != nil {
+		n += 2 * p.Speculation.Tokens
+	}
+	return n
+}
+
+// passInTurn has r, whose turn it is, free what its windows pass, where that can be cached: before it gets blocks, and
+// even if it then gets none, as in vLLM.
+func (in *Instance) passInTurn(r *Request) {
+	to := in.passes(r)
+	if r.state != prefilling {
+		if !in.batch.set.Counted() && !r.astray {
+			if in.freesOf(r) == 0 {
+				return
+			}
+			computed, _ := in.batch.progress(r)
+			r.passed, r.underWay, r.astray = in.passedAt(computed), in.cache.Lag(), true
+			in.batch.astray = append(in.batch.astray, r.slot)
+		}
+		to = in.passesDecoding(r)
+	}
+	in.cache.PassInTurn(r.slot, r.passed, to, r.state == prefilling)
+	r.passed = to
+}
+
+// passesSeparately reports whether windows pass blocks of others than sequences that do nothing but decode when the
+// step, as composed so far, gets its blocks. Others may have those, too, or it may find them again.
+func (w *Work) passesSeparately() bool {
+	in := w.in
+	if !in.cache.SharesWindows() {
+		return false
+	}
+	for _, slot := range in.batch.prefill {
+		if r := &in.requests.at[slot]; r.chunk > 0 && in.passes(r) > r.passed {
+			return true
+		}
+	}
+	for _, slot := range in.batch.astray {
+		if r := &in.requests.at[slot]; !w.paused && in.passesDecoding(r) > r.passed {
+			return true
+		}
+	}
+	if !in.batch.set.Counted() || w.paused {
+		return false
+	}
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		if in.decodesOrEnded(r) && in.passesDecoding(r) > r.passed {
+			return true
+		}
+	}
+	return false
+}
+
+// passesDecoding is passes of r, which decodes and is astray or drafts.
+func (in *Instance) passesDecoding(r *Request) int32 {
+	computed, _ := in.batch.progress(r)
+	return max(r.passed, in.cache.Passed(computed-r.underWay))
+}
 
 // pass frees, for r, what its windows have passed: its chunk has its blocks.
 func (in *Instance) pass(r *Request) {
 	if r.chunk > 0 {
-		r.passed = in.passes(r)
+		in.passTo(r, in.passes(r))
 	}
 	r.underWay = r.chunk * in.cache.Lag()
+}
+
+// passTo notes that the windows of r have passed so many blocks of its tokens.
+func (in *Instance) passTo(r *Request, blocks int32) {
+	in.passShared(r, blocks)
+	r.passed = blocks
 }
 
 // passedAt returns how many blocks of tokens the windows of a sequence have passed that has computed so many, the
@@ -42,9 +128,10 @@ func (in *Instance) steadyAt(r *Request, computed int32) bool {
 		max(r.passed, in.cache.Passed(computed-r.underWay)) == in.passedAt(computed+1)
 }
 
-// joinPassing notes of r, which joins the decode set, whether it has other blocks than by its length.
+// joinPassing notes of r, which joins the decode set, whether it has other blocks than by its length, or some that
+// others may reuse: what it frees then does not follow from its length.
 func (in *Instance) joinPassing(r *Request) {
-	if !in.batch.set.Counted() && !in.steadyAt(r, r.Computed) {
+	if !in.batch.set.Counted() && (!in.steadyAt(r, r.Computed) || in.cache.Reads(r.slot, math.MaxInt32)) {
 		r.astray = true
 		in.batch.astray = append(in.batch.astray, r.slot)
 	}
@@ -66,7 +153,7 @@ func (in *Instance) leavePassing(r *Request) {
 func (in *Instance) freesOf(r *Request) int64 {
 	computed, _ := in.batch.progress(r)
 	if in.batch.set.Counted() || r.astray {
-		return in.cache.PassedOf(max(r.passed, in.cache.Passed(computed-r.underWay)) - r.passed)
+		return in.frees(r, r.passed, in.passesDecoding(r))
 	}
 	return in.cache.PassedOf(in.passedAt(computed+1) - in.passedAt(computed))
 }
@@ -96,8 +183,9 @@ func (in *Instance) passAstray() {
 	for _, slot := range in.batch.astray {
 		r := &in.requests.at[slot]
 		computed, _ := in.batch.progress(r)
-		r.passed, r.underWay = max(r.passed, in.cache.Passed(computed-r.underWay)), in.cache.Lag()
-		r.astray = !in.steadyAt(r, computed+1)
+		in.passTo(r, in.passesDecoding(r))
+		r.underWay = in.cache.Lag()
+		r.astray = !in.steadyAt(r, computed+1) || in.cache.Reads(slot, math.MaxInt32)
 		if r.astray {
 			astray = append(astray, slot)
 		}
@@ -164,8 +252,8 @@ func (in *Instance) takenIn(from, to int64) int64 {
 func (w *Work) StepsToFree(n int64) int { return w.in.batch.set.StepsToFree(n - w.FreeBlocks()) }
 
 // Fits reports whether there are blocks for what the step computes, as composed so far, in whatever order requests
-// take them.
-func (w *Work) Fits() bool { return w.demand <= w.in.cache.Free() }
+// take them, and what windows pass is free in whatever order.
+func (w *Work) Fits() bool { return w.demand <= w.in.cache.Free() && !w.passesSeparately() }
 
 // commits reports whether the scheduler asks for the blocks that those which run may come to take.
 func (p *PoolSpec) commits() bool {

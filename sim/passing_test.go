@@ -57,26 +57,20 @@ func (sc *scenario) passChunks(n int) {
 	sc.blocks += int64(sc.passing.Blocks * min((sc.maxLen+sc.blockSize-1)/sc.blockSize, most))
 }
 
-// TestEvictionsMakeRoomForAPromptWithWindows: a prompt waits of which the cache has more than a window. Each token that
-// decodes compute evicts a block of that, which is a block less to find and one less to find it in. But when less than
-// a window is left, there is less of a window to have blocks for, too, and it is admitted, although no request has
-// ended.
-func TestEvictionsMakeRoomForAPromptWithWindows(t *testing.T) {
+// Two prompts of 40 and 44 tokens with the same 40, in blocks of 4, come in one step. Beside one group of windows of 8
+// tokens the first has ten blocks in each group. The second finds all ten of full attention and, of the window, the two
+// of tokens 34 to 40; it takes one in each group.
+func TestWindowsShareWhatIsCached(t *testing.T) {
 	tree := new(sim.Contents)
-	shared, other, second := tree.Add(0, 12), tree.Add(0, 16), sim.Time(sim.Second)
-	sc := scenario{size: 1, blocks: 106, blockSize: 1, maxLen: 60, model: ticks(sim.Second), tree: tree,
-		passing: sim.Passing{Blocks: 1, Window: 8, TokensMax: 6},
-		policy:  &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 6}}
-	sc.requests = []sim.Request{{Prompt: 12, Output: 1, Content: shared}, {ID: 1, Prompt: 10, Output: 50},
-		{ID: 2, Prompt: 30, Output: 30}, {ID: 3, Prompt: 16, Output: 1, Content: other, Arrival: 2 * second},
-		{ID: 4, Prompt: 40, Output: 2, Content: shared, Arrival: 16 * second}}
-	for i := range sc.requests {
-		sc.requests[i].Traced = true
+	node := tree.Add(0, 40)
+	sc := scenario{size: 1, blocks: 100, blockSize: 4, maxLen: 60, model: ticks(sim.Second), tree: tree,
+		requests: []sim.Request{{Prompt: 40, Output: 1, Content: node}, {ID: 1, Prompt: 44, Output: 1, Content: node}},
+		policy:   &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+		passing:  sim.Passing{Blocks: 1, Window: 8, TokensMax: 100},
 	}
-	j, _ := play(t, sc, "evictions")
-	require.Less(t, j.cached[4], int32(8), "less than a window")
-	require.Less(t, j.admit[4], min(j.end[1], j.end[2]))
-	require.Greater(t, j.admit[4], 16*second)
+	j := newJournal()
+	assert.Equal(t, int64(22), run(t, sc.config(j)).PoolTotals(0).KVPeak)
+	assert.Equal(t, int32(40), j.cached[1])
 }
 
 // TestFullCachesWithWindowsEqualTheNaiveTwin: many small loads on caches that hold a sequence or two. Steps of a run

@@ -249,6 +249,9 @@ func (w *Work) Taken(r *Request) int32 { return r.chunk }
 // enough.
 func (w *Work) Take(r *Request, n int32) bool {
 	in := w.in
+	if in.cache.SharesWindows() {
+		in.passInTurn(r)
+	}
 	if r.state == prefilling {
 		w.Chunk(r, n)
 		if w.FreeBlocks() < 0 {
@@ -258,7 +261,7 @@ func (w *Work) Take(r *Request, n int32) bool {
 		}
 		r.blocks += int32(w.demand)
 		if in.cache.Passes() {
-			r.passed = in.passes(r)
+			in.passTo(r, in.passes(r))
 		}
 		w.allocate()
 		in.name(r, r.Computed+n)
@@ -283,7 +286,7 @@ func (w *Work) Take(r *Request, n int32) bool {
 	if in.drafting.speculation != nil {
 		r.blocks += int32(w.demand)
 		if in.cache.Passes() {
-			r.passed = in.passes(r)
+			in.passTo(r, in.passes(r))
 		}
 	}
 	r.chunk = n

@@ -135,7 +135,7 @@ func (r *Request) Chunk() int32 { return r.chunk }
 
 // prompt returns what r reads, as the KV cache goes by it.
 func (r *Request) prompt() kv.Prompt {
-	return kv.Prompt{Content: r.Content, Output: r.OutputContent, Tokens: r.Prompt}
+	return kv.Prompt{Content: r.Content, Output: r.OutputContent, Tokens: r.Prompt, Passed: r.passed}
 }
 
 // resumes reports whether r, which waits, has been in a batch before.

@@ -172,7 +172,7 @@ func (in *Instance) draft(b *Shape) {
 		x := r.Computed + 1 + k
 		r.blocks = int32(in.drafted(r))
 		if in.cache.Passes() {
-			r.passed = in.passes(r)
+			in.passTo(r, in.passes(r))
 		}
 		b.AddDrafting(in.pool.Windows, k, x)
 		if r.state == finishedRow {

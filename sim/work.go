@@ -209,8 +209,7 @@ func (w *Work) BlocksToFit(n int32) int64 {
 }
 
 // EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the
-// cache has of that request: they evict more than they keep, and with less than a window before them, its next tokens
-// take fewer blocks of windows.
+// cache has of that request: with another end of what is found, it may take fewer free blocks of windows before that.
 func (w *Work) EvictionsMakeRoom() bool { return w.match.Free > 0 && w.in.cache.Passes() }
 
 // BlocksToExtend returns the blocks that the next n tokens of r, which prefills, take.
@@ -241,7 +240,7 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	}
 	if in.cache.Passes() {
 		r.passed, r.underWay = in.cache.Passed(r.Computed), 0
-		r.blocks += int32(in.cache.PassedOf(r.passed))
+		r.blocks += int32(in.cache.PassedOf(in.cache.Without(r.Computed)))
 	}
 	if len(in.pool.Tiers) > 0 {
 		in.countLoaded(r, &w.match)

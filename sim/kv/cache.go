@@ -35,6 +35,7 @@ type Config struct {
 	WriteBack      bool      // each of them gets what makes room in the one above; false: what leaves a batch
 	Radix          bool      // keep sequences in a radix tree, as SGLang does, and not blocks, as vLLM does
 	Drafter        Drafter   // whose cache is that of the model, too
+	Unknown        int32     // the most tokens of a sequence that a step computes and its blocks are not named by yet
 }
 
 // Drafter says what of a cached prompt a drafter like EAGLE or MTP lacks: its layer reads the token after the one that
@@ -164,12 +165,14 @@ type Prompt struct {
 	Content int32 // node of Contents, 0: nothing that others read
 	Output  int32 // node of Contents that ends with its output, 0: its output is not read again
 	Tokens  int32
+	Passed  int32 // blocks of tokens that the windows of the sequence have passed
 }
 
 // Match is what the cache has of a waiting request, in blocks from the beginning of its prompt.
 type Match struct {
 	Cached    int32 // in GPU memory
-	Free      int32 // of the cached ones, those that no sequence has
+	Windows   int32 // beside them, those of windows that have not passed them, of all groups
+	Free      int32 // of the cached ones, those of windows among them, those that no sequence has
 	Offloaded int32 // those after the cached ones, in host memory
 
 	node int32 // of the radix tree, if that is what is kept: the end of the cached ones
@@ -199,7 +202,7 @@ func (k *Cache) Matchable(slot int32, p Prompt) bool {
 // which the sequence has to allocate.
 func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
 	if m.Cached > 0 {
-		k.repeated += int64(m.Cached - m.Free)
+		k.repeated += int64(m.Cached + m.Windows - m.Free)
 		k.take(int64(m.Free))
 		if k.radix != nil {
 			k.radix.reuse(slot, m)
@@ -246,7 +249,7 @@ func (k *Cache) ReleaseUnread(slot int32, p Prompt, blocks int64, computed int32
 		k.ReleaseSequence(slot, p, blocks, computed, false)
 		return
 	}
-	freed := k.prefix.releaseBlocks(slot, blocks, computed, false)
+	freed := k.prefix.releaseBlocks(slot, p, blocks, computed, false)
 	k.Release(freed)
 	k.repeated -= blocks - freed
 }
@@ -257,7 +260,7 @@ func (k *Cache) Forget(slot int32) {
 		k.radix.forget(slot)
 		return
 	}
-	if k.prefix != nil && k.prefix.table(slot).retained != 0 {
+	if k.prefix != nil {
 		k.prefix.forget(slot)
 	}
 }

@@ -5,6 +5,8 @@
 //	passing.go   blocks that chunks of prompts need beside them, for as long as they are computed
 //	contents.go  what prompts have in common: a tree of extents of tokens
 //	prefix.go    prefix caching: which blocks a prompt can reuse
+//	shared.go    which blocks of windows it can, and what those lack
+//	retained.go  what a sequence frees, and may find again
 //	extents.go   cached blocks as extents, in order of eviction
 //	store.go     what host memory holds beyond that, and the stores below it
 //	radix.go radix_nodes.go

@@ -57,7 +57,7 @@ func (k *Cache) BlocksToAdmit(cached, n int32) int64 {
 	if k.passing.Blocks == 0 {
 		return k.Blocks(n)
 	}
-	return k.Blocks(n) - k.PassedOf(k.Passed(cached))
+	return k.Blocks(n) - k.PassedOf(k.Without(cached))
 }
 
 // BlocksToFit returns the blocks of a sequence of n tokens of which so many are cached, as an admission counts them
@@ -67,7 +67,16 @@ func (k *Cache) BlocksToFit(cached, n int32) int64 {
 		return k.Blocks(n)
 	}
 	paged := k.paged(n)
-	return k.Blocks(n) - k.PassedOf(paged-max(0, min(paged, k.passedMax)-k.Passed(cached)))
+	return k.Blocks(n) - k.PassedOf(paged-max(0, min(paged, k.passedMax)-k.Without(cached)))
+}
+
+// Without returns how many blocks of tokens a sequence takes none of in a group of windows if so many tokens are
+// cached: what these have passed or, where they share blocks, all that are cached.
+func (k *Cache) Without(cached int32) int32 {
+	if k.SharesWindows() {
+		return k.floor(cached)
+	}
+	return k.Passed(cached)
 }
 
 // BlocksMax returns the most blocks that a sequence of n tokens ever has.
@@ -84,10 +93,11 @@ func (k *Cache) floor(n int32) int32 {
 	return n / k.size
 }
 
-// Pass frees n blocks that windows have passed, which no request can reuse here.
+// Pass frees n blocks that windows have passed, which no request can reuse. Where windows share blocks they have been
+// named, and take their place in the order of eviction.
 func (k *Cache) Pass(n int64) {
 	k.Release(n)
 	if k.prefix != nil {
-		k.prefix.freeUnnamed(int32(n), k.prefix.first)
+		k.prefix.freeUnnamed(int32(n), k.prefix.first && !k.SharesWindows())
 	}
 }

@@ -18,15 +18,19 @@ import "slices"
 // No request can reuse the tails and outputs of requests that have ended. They take their place in the order of
 // eviction as mere numbers, so that a load without sharing costs next to nothing. Blocks that a sequence needs whatever
 // its length are never shared. Where those are short windows, vLLM also needs the blocks of the window before the
-// prompt's last token to be cached still; that is taken for granted here.
+// prompt's last token to be cached still; that is taken for granted here. Groups of layers with windows that free what
+// those have passed are exact, see shared.go.
 type prefixes struct {
 	extents
 	size, shift int32 // of a block: tokens, and their log2 or −1
 	tree        *Contents
-	tables      []table     // by slot
+	tables      []table     // by slot and, within it, by group
 	references  []reference // of all tables, as lists from the end of a prompt to its beginning; 0 ends a list
 	unused      []int32     // references
 	nodes       []int32     // scratch
+	groups      int32       // of layers whose blocks are shared; the first is that of full attention
+	window      int32       // of the others, in tokens
+	fixed       int64       // blocks that a sequence has whatever its length
 	first       bool        // blocks that no request can ask for are evicted before all others
 	drafter     Drafter
 	offload     *Store   // beyond the GPUs' memory; nil: none
@@ -34,11 +38,14 @@ type prefixes struct {
 	loaded      int64    // blocks copied back from it
 }
 
-// table is what the sequence in a slot has of the tree: its block table.
+// table is what the sequence in a slot has of the tree in one group: its block table.
 type table struct {
-	shared   int32 // of its blocks, those whose content others may reuse: the first ones
-	list     int32 // its references
-	retained int32 // extent that only this preempted request may reuse; 0: none
+	shared int32 // of its blocks, those whose content others may reuse: the first ones
+	from   int32 // the first of them that the window has not passed
+	list   int32 // its references
+	// extent that only this request may reuse when it is preempted; 0: none. In a group of windows it is the first of a
+	// list, and the window had passed some of them before
+	retained int32
 }
 
 // reference is the use of consecutive blocks by one sequence, from the beginning of an extent on. The extent may have
@@ -47,7 +54,10 @@ type reference struct{ extent, to, next int32 }
 
 func newPrefixes(k *Cache, c Config) *prefixes {
 	p := &prefixes{size: k.size, shift: int32(k.shift), tree: c.Contents, references: make([]reference, 1),
-		first: c.UnnamedFirst, drafter: c.Drafter}
+		first: c.UnnamedFirst, drafter: c.Drafter, groups: 1, fixed: int64(k.fixed)}
+	if w := c.Passing; w.Blocks > 0 && c.OffloadBlocks == 0 && w.Window > c.Unknown {
+		p.groups, p.window = 1+w.Blocks, w.Window
+	}
 	p.at = make([]extent, 1)
 	p.freeUnnamed(int32(c.Blocks), false)
 	if c.OffloadBlocks > 0 {
@@ -56,13 +66,20 @@ func newPrefixes(k *Cache, c Config) *prefixes {
 	return p
 }
 
-// table returns the table of the sequence in slot.
-func (p *prefixes) table(slot int32) *table {
-	for int(slot) >= len(p.tables) {
+// table returns the table of the sequence in slot, of full attention.
+func (p *prefixes) table(slot int32) *table { return p.tableOf(slot, 0) }
+
+// tableOf returns the table of the sequence in slot in a group.
+func (p *prefixes) tableOf(slot, group int32) *table {
+	i := int(slot*p.groups + group)
+	for i >= len(p.tables) {
 		p.tables = append(p.tables, table{})
 	}
-	return &p.tables[slot]
+	return &p.tables[i]
 }
+
+// listOf returns which list has the extents of a node in a group.
+func (p *prefixes) listOf(node, group int32) int32 { return node*p.groups + group }
 
 // full returns how many blocks n tokens fill.
 func (p *prefixes) full(n int32) int32 {
@@ -100,6 +117,12 @@ func (p *prefixes) match(slot int32, q Prompt, computes int32) Match {
 		m.Free = p.countFreeFirst(slot, q, m.Cached-1)
 		m.Cached--
 	}
+	if p.groups > 1 && m.Cached > 0 {
+		if n := p.before(slot, q, m.Cached); n < m.Cached {
+			m.Cached, m.Free = n, p.countFreeFirst(slot, q, n)
+		}
+		p.matchWindows(slot, q, &m)
+	}
 	return m
 }
 
@@ -130,7 +153,7 @@ func (p *prefixes) longest(slot int32, q Prompt, computes int32) Match {
 	}
 	for ; node != 0; node = p.tree.Parent(node) {
 		if start := p.start(node); start < limit {
-			if n := p.resident(node, limit); n > start {
+			if n := p.resident(p.listOf(node, 0), limit); n > start {
 				return Match{Cached: n, Free: p.countFree(q, n), Offloaded: max(0, offloaded-n)}
 			}
 		}
@@ -157,7 +180,7 @@ func (p *prefixes) countFree(q Prompt, n int32) (free int32) {
 	node, _ := p.path(q)
 	for ; n > 0; node = p.tree.Parent(node) {
 		for start := p.start(node); n > start; {
-			i, from := p.pick(node, n, start)
+			i, from := p.pick(p.listOf(node, 0), n, start)
 			if p.at[i].refs == 0 {
 				free += n - from
 			}
@@ -167,34 +190,43 @@ func (p *prefixes) countFree(q Prompt, n int32) (free int32) {
 	return free
 }
 
-// reuse gives the sequence in slot the first n blocks, which match returned.
+// reuse gives the sequence in slot the first n blocks, which match returned, less those that its windows have passed.
 func (p *prefixes) reuse(slot int32, q Prompt, n int32) {
-	t := p.table(slot)
-	if t.retained != 0 {
-		x := &p.at[t.retained]
-		rest := x.to - n
-		n = x.from
-		if rest > 0 { // no request can ask for it any more
-			x.node, x.from, x.to = 0, 0, rest
-		} else {
-			p.remove(t.retained)
-		}
-		t.retained = 0
+	for g := range p.groups {
+		p.reuseOf(slot, g, q, n)
 	}
-	t.shared = n
+}
+
+// reuseOf is reuse of one group.
+func (p *prefixes) reuseOf(slot, group int32, q Prompt, n int32) {
+	t, from := p.tableOf(slot, group), int32(0)
+	if group > 0 {
+		from = p.passed(n * p.size)
+	}
+	content := min(n, p.table(slot).shared)
+	if group == 0 {
+		content = n
+		if t.retained != 0 {
+			content = min(n, p.at[t.retained].from)
+		}
+	}
+	if t.retained != 0 {
+		p.regain(t, from, n)
+	}
+	t.shared, t.from = content, min(from, content)
 	last := int32(0)
 	node, _ := p.path(q)
-	for ; n > 0; node = p.tree.Parent(node) {
-		for start := p.start(node); n > start; {
-			i, from := p.pick(node, n, start)
-			i = p.addReference(i, from, n)
+	for n = content; n > from; node = p.tree.Parent(node) {
+		for start := max(from, p.start(node)); n > start; {
+			i, low := p.pick(p.listOf(node, group), n, start)
+			i = p.addReference(i, low, n)
 			next := p.reference(i, n)
 			if last == 0 {
 				t.list = next
 			} else {
 				p.references[last].next = next
 			}
-			last, n = next, from
+			last, n = next, low
 		}
 	}
 }
@@ -230,18 +262,25 @@ func (p *prefixes) reference(extent, to int32) int32 {
 // publish implements Cache.Publish.
 func (p *prefixes) publish(slot int32, q Prompt, computed int32) {
 	node, tokens := p.path(q)
-	t := p.table(slot)
 	to := min(p.named(tokens), p.full(computed))
-	if to <= t.shared {
+	shared := p.table(slot).shared
+	if to <= shared {
 		return
 	}
 	p.nodes = p.nodes[:0]
-	for ; p.end(node) > t.shared; node = p.tree.Parent(node) {
+	for ; p.end(node) > shared; node = p.tree.Parent(node) {
 		p.nodes = append(p.nodes, node)
 	}
-	for i := len(p.nodes) - 1; i >= 0 && t.shared < to; i-- {
-		if end := min(to, p.end(p.nodes[i])); end > t.shared {
-			p.extend(t, p.nodes[i], end)
+	for g := range p.groups {
+		t := p.tableOf(slot, g)
+		if g > 0 {
+			t.shared = min(to, max(t.shared, q.Passed))
+			t.from = min(max(t.from, q.Passed), t.shared)
+		}
+		for i := len(p.nodes) - 1; i >= 0 && t.shared < to; i-- {
+			if end := min(to, p.end(p.nodes[i])); end > t.shared {
+				p.extend(t, p.listOf(p.nodes[i], g), end)
+			}
 		}
 	}
 }
@@ -263,63 +302,6 @@ func (p *prefixes) extend(t *table, node, end int32) {
 	p.references[t.list].next, t.shared = next, end
 }
 
-// release implements Cache.ReleaseSequence and returns how many blocks no sequence has any more.
-func (p *prefixes) release(slot int32, q Prompt, blocks int64, computed int32, retain bool) (freed int64) {
-	if t := p.table(slot); p.offload != nil && t.shared > 0 {
-		node, _ := p.path(q)
-		p.keep(node, t.shared)
-	}
-	return p.releaseBlocks(slot, blocks, computed, retain)
-}
-
-// releaseBlocks frees the blocks of the sequence in slot, of which so many tokens are computed.
-func (p *prefixes) releaseBlocks(slot int32, blocks int64, computed int32, retain bool) (freed int64) {
-	t := p.table(slot)
-	private := int32(blocks) - t.shared
-	full := p.full(computed)
-	named := max(0, min(private, full-t.shared))
-	p.freeUnnamed(private-named, p.first)
-	if retain && named > 0 {
-		t.retained = p.add(extent{node: -1 - slot, from: t.shared, to: full})
-		p.link(t.retained, p.at[0].older)
-	} else {
-		p.freeUnnamed(named, false)
-	}
-	freed = int64(private)
-	for i := t.list; i != 0; i = p.references[i].next {
-		freed += p.dropReference(p.references[i])
-		p.unused = append(p.unused, i)
-	}
-	t.list, t.shared = 0, 0
-	return freed
-}
-
-// dropReference takes a sequence off its blocks, the last first, and returns how many of them no sequence has any more.
-func (p *prefixes) dropReference(r reference) (freed int64) {
-	p.nodes = append(p.nodes[:0], r.extent)
-	for i := r.extent; p.at[i].to < r.to; {
-		i = p.at[i].right
-		p.nodes = append(p.nodes, i)
-	}
-	for _, i := range slices.Backward(p.nodes) {
-		x := &p.at[i]
-		x.refs--
-		if x.refs == 0 {
-			freed += int64(x.len())
-			p.free(i)
-		}
-	}
-	return freed
-}
-
-// forget implements Cache.Forget.
-func (p *prefixes) forget(slot int32) {
-	t := &p.tables[slot]
-	x := &p.at[t.retained]
-	x.node, x.from, x.to = 0, 0, x.len() // counted from 0 it can grow to the whole cache, which an int32 can number
-	t.retained = 0
-}
-
 // evict takes the n free blocks that are the next to be evicted: the oldest extent from its end.
 func (p *prefixes) evict(n int64) {
 	for n > 0 {
@@ -336,7 +318,11 @@ func (p *prefixes) evict(n int64) {
 		}
 		if x.to == x.from {
 			if x.node < 0 {
-				p.tables[-1-x.node].retained = 0
+				at := &p.tables[-1-x.node].retained
+				for *at != i {
+					at = &p.at[*at].after
+				}
+				*at = x.after
 			}
 			p.remove(i)
 		}

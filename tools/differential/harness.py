@@ -40,18 +40,18 @@ def case(rnd, kind, asyn):
         c["priority"] = True
     if kind.startswith("spec") or kind == "stages-queue-spec":
         c["spec"], c["spec_method"] = one([1, 2, 3, 5]), "ngram"
-        if kind in ("spec-eagle", "spec-draft", "spec-eagle-prefix", "stages-queue-spec"):
+        if kind in ("spec-eagle", "spec-eagle-hybrid", "spec-eagle-hybrid-prefix", "spec-draft", "spec-eagle-prefix", "stages-queue-spec"):
             c["spec_method"] = "draft_model" if kind == "spec-draft" else "eagle"
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], c["max_num_seqs"] * (1 + c["spec"]) if rnd.random() < 0.7 else c["max_num_seqs"])
         if kind == "spec-draft":
             c["max_num_batched_tokens"] += c["max_num_seqs"]
     if kind.startswith("stages"):
         c["stages"] = one([[1, 1], [1, 1, 1, 1], [3, 1], [2, 2, 1]])
-    if kind.startswith("hybrid"):
+    if "hybrid" in kind:
         c["window"], c["window_groups"] = one([16, 50, 128]), one([1, 1, 3])
         c["num_gpu_blocks"] *= 1 + c["window_groups"]
-        if kind == "hybrid-blocks":
-            each = need + c["window_groups"] * min(need, blocks(c["window"] - 1 + 2 * c["max_num_batched_tokens"]) + 1)
+        if kind in ("hybrid-blocks", "hybrid-prefix-blocks", "spec-hybrid-blocks"):
+            each = need + c["window_groups"] * min(need, blocks(c["window"] - 1 + 2 * c["max_num_batched_tokens"] + 2 * c["spec"]) + 1)
             c["num_gpu_blocks"] = 1 + int(each * one([1, 1.2, 1.5, 2, 3]))
     if kind.startswith("pd"):
         c["pull"] = dict(prefill_ns=1000, latency_ns=one([100_137, 5_000_137, 20_000_137, 100_000_137]))
@@ -67,7 +67,7 @@ def case(rnd, kind, asyn):
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix"):
+    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "spec-hybrid-prefix", "spec-eagle-hybrid-prefix"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -119,7 +119,7 @@ def first_difference(c, a, b):
             return i, "tokens per request"
         if sorted(x["preempted"] or []) != sorted(y["preempted"]):
             return i, "victims"
-        if x["free"] + y["shared"] != y["free"]:
+        if x["free"] != y["free"]:
             return i, "free blocks"
         if [r[0] for r in x["batch"]] != [r[0] for r in y["batch"]]:
             return i, "order in the batch"
@@ -127,9 +127,11 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-blocks", "hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-blocks", "hybrid-prefix", "spec-hybrid", "spec-hybrid-blocks", "spec-hybrid-prefix",
+         "spec-eagle-hybrid", "spec-eagle-hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec"]
+ASKED = ["hybrid-prefix-blocks", "stages-hybrid", "stages-queue-hybrid"]  # scenarios that differ, see README.md
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
 
@@ -140,7 +142,6 @@ class Tally:
         self.same = self.steps = self.preempt = self.cached = self.n = 0
         self.what, self.shown = collections.Counter(), []
         self.sums = [0.0] * 4
-        self.windows = [0] * 2  # blocks that ours has, and those of windows that requests of vLLM's share, over steps
 
     def add(self, other):
         for name in ("same", "steps", "preempt", "cached", "n"):
@@ -148,12 +149,6 @@ class Tally:
         self.what += other.what
         self.shown += other.shown
         self.sums = [a + b for a, b in zip(self.sums, other.sums)]
-        self.windows = [a + b for a, b in zip(self.windows, other.windows)]
-
-    def of_windows(self):
-        """Says how much of what ours has requests of vLLM's share."""
-        have, shared = self.windows
-        return f" shared {100 * shared / have:.2f} %" if shared else ""
 
 
 def compare(job):
@@ -187,9 +182,6 @@ def one(c, r, tally):
     tally.steps += len(v.steps)
     tally.preempt += sum(len(s["preempted"]) for s in v.steps)
     seen = set()
-    for s, x in zip(v.steps, r["steps"]):
-        tally.windows[0] += c["num_gpu_blocks"] - 1 - x["free"]
-        tally.windows[1] += s["shared"]
     for s in v.steps:
         for rid, _, computed in s["batch"]:
             if rid not in seen:
@@ -243,7 +235,7 @@ def main():
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
     a = p.parse_args()
     kinds = a.only.split(",") if a.only else KINDS
-    unknown = [k for k in kinds if k not in KINDS]
+    unknown = [k for k in kinds if k not in KINDS + ASKED]
     if unknown:
         sys.exit(f"no scenario {', '.join(unknown)}; there are " + ", ".join(KINDS))
     vllm_side.load(os.path.realpath(a.vllm))
@@ -259,7 +251,7 @@ def main():
             name = "asynchronous" if asyn else "synchronous"
             mean = [x / max(1, tally.n) for x in tally.sums]
             apart = "" if tally.same == a.cases else f" TTFT {mean[0]:.2f}/{mean[1]:.2f} ms, E2E {mean[2]:.1f}/{mean[3]:.1f} ms"
-            print(f"{kind:16} {name:12} {a.cases:5} {tally.same:6} {tally.steps:8} {tally.preempt:9} {tally.cached:7}  {dict(tally.what) or ''}{apart}{tally.of_windows()}", flush=True)
+            print(f"{kind:16} {name:12} {a.cases:5} {tally.same:6} {tally.steps:8} {tally.preempt:9} {tally.cached:7}  {dict(tally.what) or ''}{apart}", flush=True)
             print(*tally.shown[: a.show], sep="\n", end="\n" if tally.shown and a.show else "")
             if tally.same < a.cases:
                 failed.append(f"{kind} {name}")

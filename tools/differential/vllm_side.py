@@ -214,20 +214,9 @@ class Run:
         so._admitted = {x.req_id for x in so.scheduled_new_reqs} | set(getattr(so.scheduled_cached_reqs, "resumed_req_ids", ()))
         if batch:
             self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.free(),
-                                   waiting=len(self.s.waiting), shared=self.shared()))
+                                   waiting=len(self.s.waiting)))
             self.preempted = []
         return so
-
-    def shared(self):
-        """Blocks of windows that several requests have: decodesim shares those of full attention alone, see README.md."""
-        shared = 0
-        for window in self.s.kv_cache_manager.coordinator.single_type_managers[1:]:
-            seen = set()
-            for blocks in window.req_to_blocks.values():
-                mine = [b.block_id for b in blocks if not b.is_null]
-                shared += len(seen.intersection(mine))
-                seen.update(mine)
-        return shared
 
     def free(self):
         """Blocks that a step leaves: before those that it allocates to loads, unless these are in one order with what is admitted or another
