@@ -334,6 +334,7 @@ func TestTheLinksOfAMeshLeadToOneGPUEach(t *testing.T) {
 		assert.Less(t, moved/takenS, float64(tensor-1)*64e9, "%d GPUs", tensor)
 	}
 	d.GPU.Domain.Value = 1
-	d.GPU.ScaleUpBps.Value = 0
-	assert.ErrorContains(t, d.GPU.Validate(), "mesh is true, and domain is 1")
+	require.NoError(t, d.GPU.Validate(), "a planner whose GPUs have no such links")
+	d.GPU.Domain = hardware.Quantity{}
+	assert.ErrorContains(t, d.GPU.Validate(), "mesh is true without a domain")
 }

@@ -186,9 +186,8 @@ func (g GPU) Validate() error {
 		return fmt.Errorf("hardware: gpu %q: domain is %g, but scale_up_bps is 0; want domain 1 or a rate", g.Name,
 			g.Domain.Value)
 	}
-	if g.Mesh && g.Domain.Value < 2 {
-		return fmt.Errorf("hardware: gpu %q: mesh is true, and domain is %g; want a domain of 2 or more", g.Name,
-			g.Domain.Value)
+	if g.Mesh && !g.Domain.Known() {
+		return fmt.Errorf("hardware: gpu %q: mesh is true without a domain; want how many devices it joins", g.Name)
 	}
 	return g.checkPrice()
 }
