@@ -85,17 +85,22 @@ func (l *load) rates() (offered, served float64) {
 // lagging is the share of the arrivals by which a queue must grow, and service fall behind, to be called unstable.
 const lagging = 0.05
 
-// growing reports whether the queue still grows at the end of the arrivals: over their second half by more than the
-// share lagging of them, and by more than three standard deviations of a Poisson count, by which a stable queue may
-// grow by chance. Running requests do not count: filling an empty system is no lag.
+// growing reports whether the queue still grows at the end of the arrivals.
 func (l *load) growing() bool {
 	offered, served := l.rates()
-	if l.n == 0 || served >= (1-lagging)*offered {
+	return grows(offered, served, l.depths[:l.n])
+}
+
+// grows reports whether a queue of these lengths does: over the second half of the arrivals by more than the share
+// lagging of them, and by more than three standard deviations of a Poisson count, by which a stable queue may grow by
+// chance. Running requests do not count: filling an empty system is no lag.
+func grows(offered, served float64, depths []depth) bool {
+	if len(depths) == 0 || served >= (1-lagging)*offered {
 		return false
 	}
 	// Without an observation halfway, as when all requests arrived before any ended, half is the empty system.
-	last, half := l.depths[l.n-1], depth{}
-	for _, earlier := range l.depths[:l.n-1] {
+	last, half := depths[len(depths)-1], depth{}
+	for _, earlier := range depths[:len(depths)-1] {
 		if 2*earlier.arrived >= last.arrived {
 			half = earlier
 			break

@@ -159,6 +159,10 @@ func TestWhatTheRecorderKnowsIsOfAllRequests(t *testing.T) {
 	chunks := of(followed)
 	assert.Empty(t, sampledRows(t, "vllm", chunks))
 	assert.InDelta(t, 3, views.Of(named, chunks).Row(views.ITL).Mean(), 1e-9, "three tokens of a second are a chunk")
+	server := of(func(r *views.Run) { r.Stream.Jitter = 1 })
+	assert.Empty(t, sampledRows(t, "prometheus", server), "no server sees what is between it and its clients")
+	server.Full = nil
+	assert.NotEmpty(t, sampledRows(t, "prometheus", server))
 	for single, want := range map[int64]bool{0: false, 1: true, 2: true} {
 		r := of(func(r *views.Run) { r.Counts.Verdicts.Single = single })
 		got := false
@@ -192,6 +196,27 @@ func TestTheSecondTokenComesAfterTheFirst(t *testing.T) {
 	assert.InDelta(t, .025, values[0], 1e-12)
 }
 
+// TestAnAnswerOfTwoTokensHasAFirst for inference-perf, and one of a single token has none.
+func TestAnAnswerOfTwoTokensHasAFirst(t *testing.T) {
+	m := measure(t, "inference-perf", "time_to_first_token")
+	one, two := record(10), record(10, 35)
+	values, _ := m.Values(&one)
+	assert.Empty(t, values)
+	values, _ = m.Values(&two)
+	assert.Equal(t, []float64{.010}, values)
+}
+
+// TestSomeToolsHaveASchema: those whose results can be written as they write them.
+func TestSomeToolsHaveASchema(t *testing.T) {
+	var names []string
+	for _, tool := range append(views.Tools(), views.Others()...) {
+		if tool.Schema {
+			names = append(names, tool.Name)
+		}
+	}
+	assert.Equal(t, []string{"vllm", "aiperf", "guidellm", "inference-perf"}, names)
+}
+
 // TestUnitsAreWhatTheyAreCalled.
 func TestUnitsAreWhatTheyAreCalled(t *testing.T) {
 	for _, tool := range append(views.Tools(), views.Others()...) {
@@ -205,4 +230,5 @@ func TestUnitsAreWhatTheyAreCalled(t *testing.T) {
 	}
 	_, outputs := views.Tokens([]views.Record{record(1, 2), record(3)})
 	assert.EqualValues(t, 2, outputs.Weight())
+	assert.InDelta(t, 1, outputs.Mode(), 0, "the least of two that come once each")
 }
