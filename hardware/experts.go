@@ -139,6 +139,11 @@ type groupedProducts struct {
 //	fp4   0.34 and 9 of slices and within one rank: trtllm-gen on B200, B300 and GB200 (0.30 to 0.38 and 6 to 9; within
 //	      16 %); whole experts of several ranks are CUTLASS's as above
 //
+// TensorRT-LLM's fp8 on Blackwell is DeepGEMM in those tables, also where rows are not sorted. It is not taken: with it
+// for decodes alone, TPOT of 43 runs on separate pools would go from 9.3 and 29.4 % off to 11.2 and 20.7, but TTFT from
+// 13.3 and 93.0 to 25.0 and 134, because prompts queue behind decodes that end sooner; with it for prompts too, TTFT on
+// B200 would be about half of what was measured.
+//
 // Shares and bytes are fitted to NVIDIA aiconfigurator, commit 095f58a5, systems/*/moe, experts sliced or whole over 1
 // to 8 GPUs. Other formats and GPUs take what fp8 does where rows come sorted.
 func (d *Deployment) grouping() groupedProducts {
