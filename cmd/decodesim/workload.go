@@ -245,10 +245,14 @@ func leave(ctx context.Context, d *output.Dir, name string, x any, s *traffic.Su
 }
 
 // written are the flags of commands that write a trace.
-type written struct{ format, to string }
+type written struct {
+	format, to string
+	given      func(flag string) bool
+}
 
 func (w *written) register(c *cobra.Command) {
 	names := traces.Written()
+	w.given = c.Flags().Changed
 	c.Flags().StringVar(&w.format, "format", names[0], "`FORMAT` to write: "+strings.Join(names, ", "))
 	c.Flags().StringVar(&w.to, "to", "", "write to `FILE` instead of stdout; gzipped if it ends in .gz")
 	completeNames(c, map[string][]string{"format": names}, cobra.ShellCompDirectiveNoFileComp)
@@ -257,10 +261,12 @@ func (w *written) register(c *cobra.Command) {
 // write has a trace written by what writes it: to stdout, or to a file that is whole or not there.
 func (w *written) write(ctx context.Context, out, errOut io.Writer,
 	by func(to io.Writer, line *progress.Line) (*traffic.Written, error)) error {
-	if err := known(w.format); err != nil {
+	switch err := known(w.format); {
+	case err != nil:
 		return err
-	}
-	if known(w.to) == nil {
+	case w.to == "" && w.given("to"):
+		return errors.New("--to is empty; expected a file")
+	case known(w.to) == nil:
 		return fmt.Errorf("--to %[1]s: it is a format, for which --format %[1]s asks; expected the name of a file", w.to)
 	}
 	if err := w.suits(); err != nil {

@@ -20,8 +20,8 @@ func TestWorkloadCommands(t *testing.T) {
 	assert.FileExists(t, "described/workload.svg")
 	status, _, errOut = try("workload", "convert", "conv.csv.gz", "--format", "mooncake", "--to", "m.jsonl.gz")
 	require.Equal(t, exitOK, status, errOut)
-	assert.Equal(t, "note: arrivals are rounded to milliseconds, in which mooncake counts\nm.jsonl.gz: 1,000 requests\n",
-		errOut)
+	assert.Equal(t, "note: arrivals are rounded to milliseconds, in which mooncake counts\nnote: hash_ids are of blocks "+
+		"that no two prompts share: nothing says that any do\nm.jsonl.gz: 1,000 requests\n", errOut)
 	status, out, errOut = try("workload", "describe", "m.jsonl.gz")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "0 % of the prompt tokens were in an earlier prompt", "ids of blocks that nobody shares")
@@ -87,6 +87,7 @@ func TestWorkloadMistakesAreNamed(t *testing.T) {
 		{"--limit 0: expected a whole number above 0, or no --limit", []string{"convert", "conv.csv.gz", "--limit", "0"}},
 		{"--end-s 0: expected a number of seconds above 0", []string{"fit", "conv.csv.gz", "--end-s", "0"}},
 		{"--format csv: expected one of decodesim, azure", []string{"convert", "conv.csv.gz", "--format", "csv"}},
+		{"--to is empty; expected a file", []string{"convert", "conv.csv.gz", "--to", ""}},
 		{"--to azure: it is a format, for which --format azure asks", []string{"convert", "conv.csv.gz", "--to", "azure"}},
 		{"--to out.jsonl.gz: --format decodesim is CSV; expected a name that ends in .csv",
 			[]string{"convert", "conv.csv.gz", "--to", "out.jsonl.gz"}},

@@ -57,6 +57,13 @@ func TestALongPrefillThresholdLetsOthersIn(t *testing.T) {
 	assert.Equal(t, firsts(5, 1), log.FirstToken)
 }
 
+// TestAChunkMayBeOneToken: two prompts that run beside each other take as many steps as they have tokens.
+func TestAChunkMayBeOneToken(t *testing.T) {
+	log := run(schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 8, LongPrefillTokenThreshold: 1}, 100,
+		sim.Request{Prompt: 3, Output: 1}, sim.Request{Prompt: 2, Output: 1})
+	assert.Equal(t, firsts(3, 2), log.FirstToken)
+}
+
 // TestTheLatestIsPreempted: 10 blocks of 4 tokens hold two sequences of 16 until one grows. The later one is preempted,
 // and its client, which has a first token already, sees a gap and not another first token.
 func TestTheLatestIsPreempted(t *testing.T) {
@@ -75,4 +82,21 @@ func TestReservingTheWholePrompt(t *testing.T) {
 	whole := run(policy, 10, requests...)
 	assert.Equal(t, testcluster.At(2), chunked.FirstToken[1])
 	assert.Equal(t, testcluster.At(3), whole.FirstToken[1])
+}
+
+// TestAPromptLongerThanAStepIsNeverAdmitted where prompts are computed whole: its engine is left with nothing to do.
+func TestAPromptLongerThanAStepIsNeverAdmitted(t *testing.T) {
+	for _, p := range []sim.Scheduler{
+		&schedulers.PrefillFirst{MaxNumSeqs: 8, MaxNumBatchedTokens: 8},
+		&schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, Unchunked: true},
+	} {
+		for prompt, never := range map[int32]bool{8: false, 9: true} {
+			runs := func() { stepsOf(t, p, 100, nil, sim.Request{Prompt: prompt, Output: 2}) }
+			if never {
+				assert.Panics(t, runs, "%T", p)
+			} else {
+				assert.NotPanics(t, runs, "%T", p)
+			}
+		}
+	}
 }
