@@ -17,9 +17,6 @@ import (
 
 var update = flag.Bool("update", false, "write what the naive twin says of the small scenarios")
 
-// smallScenarios is of how many of each kind there are outcomes.
-const smallScenarios = 1600
-
 // smallScenario returns s as the twin takes it.
 func smallScenario(s *small.Scenario) scenario {
 	pool := func(p *small.Pool) scenario {
@@ -48,7 +45,7 @@ func TestSmallScenariosEqualTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "internal", "small", small.File)
 	var digests []string
-	all := small.All(smallScenarios)
+	all := small.Compared()
 	for i := range all {
 		digests = append(digests, smallEqualsTwin(t, i, smallScenario(&all[i])))
 	}

@@ -96,7 +96,8 @@ func (p *Pool) queues() bool {
 	if _, ok := p.Scheduler.(*schedulers.SGLang); ok {
 		return p.Ahead && p.Speculation == nil && (p.Radix || !p.Caches) && (p.MaxLen+BlockSize)%4 > 0
 	}
-	return p.Ahead && (p.MaxLen+BlockSize)%3 > 0
+	c, ok := p.Scheduler.(*schedulers.Continuous)
+	return p.Ahead && (p.MaxLen+BlockSize)%3 > 0 && !(ok && c.NoEvict)
 }
 
 // price is a step model: a step, and each token that it computes.

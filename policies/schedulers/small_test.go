@@ -28,8 +28,7 @@ func (o *outcomes) Done(r *sim.Request, _ sim.Time, ended sim.Outcome) {
 // sim compare them with a naive twin, whose outcomes these are.
 func TestSmallScenariosEndAsTheNaiveTwinSays(t *testing.T) {
 	t.Parallel()
-	want := small.Outcomes()
-	all := small.All(len(want) / 4)
+	want, all := small.Outcomes(), small.Compared()
 	require.Len(t, all, len(want))
 	require.Greater(t, len(want), 1000)
 	for i := range all {
