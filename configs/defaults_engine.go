@@ -152,7 +152,7 @@ func (d *engineDefaults) memoryShare() (share float64, why string) {
 	q := catalog.Static{MemoryBytes: d.gpu.MemoryBytes.Value, Chunk: p.MaxNumBatchedTokens * p.DataParallel,
 		GPUs: p.GPUs(), Ranks: p.DataParallel, Prompts: d.gpu.Vendor == "NVIDIA" && p.PipelineParallel == 1 && p.Prefills()}
 	if p.Decodes() {
-		q.Largest = d.limit.LargestGraph(p.TensorParallel * p.DataParallel)
+		q.Largest = d.largestGraph()
 	}
 	if p.Prefills() && p.MaxNumBatchedTokens < 0 {
 		q.Chunk, q.Prompts = p.MaxPrefillTokens, false
@@ -165,6 +165,16 @@ func (d *engineDefaults) memoryShare() (share float64, why string) {
 	}
 	q.Latent = q.Prompts && d.latent()
 	return d.engine.Reserve.Share(&q), "of what the engine reserves"
+}
+
+// largestGraph returns the sequences of the largest graph of decodes that SGLang reserves memory for: of those that it is
+// told to capture, or no more than it is told to run.
+func (d *engineDefaults) largestGraph() int {
+	if sizes := d.p.CUDAGraphCaptureSizes; len(sizes) > 0 {
+		return slices.Max(sizes)
+	}
+	largest := d.limit.LargestGraph(d.p.TensorParallel * d.p.DataParallel)
+	return min(largest, d.decodes(largest))
 }
 
 // decodes returns the sequences that SGLang expects in a step of a pool that only decodes: of the largest graph, unless

@@ -24,7 +24,7 @@ func TestArgumentsKeepTheirMeaningUnderAnotherEngine(t *testing.T) {
 	p := s.Pools[0]
 	require.Equal(t, "sglang", p.Engine)
 	require.Equal(t, []int{48, 8192, 8000, 1}, []int{p.MaxNumSeqs, p.MaxNumBatchedTokens, p.MaxModelLen, p.BlockSize})
-	require.Equal(t, []any{"priority", 0.83, 0.0}, []any{p.QueueOrder, p.GPUMemoryUtilization, p.SwapSpace})
+	require.Equal(t, []any{"priority", 0.835, 0.0}, []any{p.QueueOrder, p.GPUMemoryUtilization, p.SwapSpace})
 	require.Equal(t, []string{
 		"pools.serve.max_num_batched_tokens: 9000 is left out: of vllm-v0 and sglang only one runs prompts whole, for " +
 			"which it is the longest of them",
