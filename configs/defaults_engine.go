@@ -167,8 +167,8 @@ func (d *engineDefaults) memoryShare() (share float64, why string) {
 	return d.engine.Reserve.Share(&q), "of what the engine reserves"
 }
 
-// largestGraph returns the sequences of the largest graph of decodes that SGLang reserves memory for: of those that it is
-// told to capture, or no more than it is told to run.
+// largestGraph returns the sequences of the largest graph of decodes that SGLang reserves memory for: of the graphs
+// that the pool names or, if it names none, no more than the sequences that it lets run.
 func (d *engineDefaults) largestGraph() int {
 	if sizes := d.p.CUDAGraphCaptureSizes; len(sizes) > 0 {
 		return slices.Max(sizes)

@@ -41,7 +41,11 @@ func (w *writer) sglang() {
 	number(w, "--max-prefill-tokens", p.MaxPrefillTokens, a.MaxPrefillTokens)
 	number(w, "--page-size", p.BlockSize, a.BlockSize)
 	number(w, "--max-total-tokens", p.NumGPUBlocks*int64(p.BlockSize), 0)
-	w.text("--schedule-policy", w.order("lpm", "dfs-weight", "priority"))
+	if order := w.order("lpm", "dfs-weight", "priority"); order == "priority" { // is fcfs to SGLang
+		w.say("--enable-priority-scheduling", "--schedule-low-priority-values-first", "--disable-priority-preemption")
+	} else {
+		w.text("--schedule-policy", order)
+	}
 	if p.RetractionPolicy != a.RetractionPolicy {
 		w.say("--retraction-policy", p.RetractionPolicy)
 	}

@@ -23,6 +23,8 @@
 //	speculation.go
 //	             drafts, whose acceptance no command line says
 //	draft.go     what the flags amount to; layout.go: how the model is split; waits.go: for what prompts wait
+//	priorities.go
+//	             whether priorities order SGLang's queue
 //	scenario.go  the text of the scenario
 //	remark.go    the flags that did not become keys
 package vllmargs

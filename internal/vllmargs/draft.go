@@ -39,6 +39,7 @@ type draft struct {
 	hostSwitch                    *given // a KV cache in host memory, and its size, in gigabytes and in caches of a GPU
 	hostSize, hostRatio           *given
 	lmcache                       lmcache
+	priority                      prioritySwitches
 
 	idles, differing []Remark
 	unknown          []Remark

@@ -116,7 +116,7 @@ func write(all []*draft, gpu string, m served) (*Import, error) {
 
 // finish settles what depends on several flags, and returns how a replica is split.
 func (d *draft) finish(m served) ([]setting, error) {
-	for _, settle := range []func() error{d.blocks, d.batchWaits, d.hostMemory, d.lmcacheTiers, d.fit} {
+	for _, settle := range []func() error{d.blocks, d.batchWaits, d.priorities, d.hostMemory, d.lmcacheTiers, d.fit} {
 		if err := settle(); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,36 @@
+package vllmargs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPrioritiesOfSGLang: the queue is ordered by priority if that is switched on, exactly so if the lowest comes first
+// and none takes the place of another.
+func TestPrioritiesOfSGLang(t *testing.T) {
+	for _, c := range []struct {
+		flags   string
+		orders  bool
+		differs int
+	}{
+		{"--enable-priority-scheduling --schedule-low-priority-values-first --disable-priority-preemption", true, 0},
+		{"--enable-priority-scheduling --disable-priority-preemption", true, 1},
+		{"--enable-priority-scheduling --schedule-low-priority-values-first", true, 1},
+		{"--schedule-policy fcfs --enable-priority-scheduling", true, 2},
+		{"--schedule-low-priority-values-first --disable-priority-preemption", false, 0},
+		{"--enable-priority-scheduling=false", false, 0},
+	} {
+		i, err := read("sglang serve --model qwen3-8b "+c.flags, "h100", nil)
+		require.NoError(t, err, c.flags)
+		if c.orders {
+			assert.Contains(t, keys(i.Text), "schedule_policy: priority", c.flags)
+		} else {
+			assert.NotContains(t, keys(i.Text), "schedule_policy", c.flags)
+		}
+		assert.Len(t, i.Differs, c.differs, "%s: %v", c.flags, i.Differs)
+		assert.Empty(t, i.Unknown, c.flags)
+		assert.Empty(t, i.Notes, c.flags)
+	}
+}
