@@ -65,8 +65,9 @@ func controls() []control {
 func machine() []control {
 	return []control{
 		{key: "model", label: "Model", group: groupMachine, choice: true, values: catalog.ModelNames(),
-			paths: []string{"model"}, of: func(s *configs.Scenario) string { return s.Model.Config },
-			edit: func(t *tree, _ *base, v string) error { return set(t.root(), "model", v) }},
+			paths: []string{"model", "pipeline_parallel", "expert_parallel", "enable_lora", "context_length", "max_seq_len"},
+			of:    func(s *configs.Scenario) string { return s.Model.Config },
+			edit:  func(t *tree, _ *base, v string) error { return set(t.root(), "model", v) }},
 		{key: "gpu", label: "GPU", group: groupMachine, choice: true, values: catalog.GPUNames(), paths: []string{"gpu"},
 			of: func(s *configs.Scenario) string { return s.Pools[0].GPU.From }, edit: onPools("gpu")},
 		{key: "bandwidth", label: "Memory bandwidth", unit: "× the data sheet's", group: groupMachine, low: 0.1, high: 10,

@@ -13,8 +13,9 @@ import (
 
 func engine() control {
 	return control{key: "engine", label: "Engine", group: groupMachine, choice: true, values: catalog.EngineNames(),
-		paths: []string{"engine", "scheduler"}, of: func(s *configs.Scenario) string { return s.Pools[0].Engine },
-		edit: switchEngine}
+		paths: []string{"engine", "scheduler", "mem_fraction_static", "kv_tiers", "all_to_all"},
+		of:    func(s *configs.Scenario) string { return s.Pools[0].Engine },
+		edit:  switchEngine}
 }
 
 // switchEngine puts every pool under an engine. What a pool says of its own is carried over by the name that the new

@@ -62,6 +62,7 @@ type Recorder struct {
 	good       []int64 // by rule about requests: completed requests that keep it
 	unanswered int64   // unserved requests without a first token
 	hidden     int64   // measured requests that have ended with nothing but reasoning, or nothing at all
+	thought    int64   // those of them that were completed: their limit was reached within their reasoning
 
 	account account
 	first   int64 // first tokens after the warm-up
@@ -162,6 +163,9 @@ func (m *Recorder) visible(r *sim.Request, at sim.Time, o sim.Outcome) {
 		}
 	case o != sim.Unfinished:
 		m.hidden++
+		if o == sim.Completed {
+			m.thought++
+		}
 		if m.Windows != nil {
 			m.Windows.at(at).hidden++
 		}

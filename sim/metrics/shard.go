@@ -101,7 +101,7 @@ func (m *Recorder) merge(o *Recorder) {
 		m.good[i] += n
 	}
 	m.unanswered += o.unanswered
-	m.hidden += o.hidden
+	m.hidden, m.thought = m.hidden+o.hidden, m.thought+o.thought
 	m.account.merge(&o.account)
 	m.first += o.first
 	m.burst += o.burst

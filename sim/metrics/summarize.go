@@ -138,8 +138,18 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
 		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)
 	}
-	if n := f.Recorded; n > 0 && n < tailMin {
-		add("only %d measured request%s: no more than %d of them are at or above p99", n, plural(n), n-(99*n+99)/100+1)
+	if f.thought > 0 {
+		add("%d of %d measured requests were cut within their reasoning and showed nothing: TTFO is of the others", f.thought,
+			f.Recorded)
+	}
+	tail := func(noun string, n int64) {
+		if n > 0 && n < tailMin {
+			add("only %d measured %s%s: no more than %d of them are at or above p99", n, noun, plural(n), n-(99*n+99)/100+1)
+		}
+	}
+	tail("request", f.Recorded)
+	if f.Tasks != nil {
+		tail("task", f.Tasks.Time.N())
 	}
 	if w := f.Windows; w != nil && w.width > w.Width {
 		add("windows of %.9g s became windows of %.9g s: a run has at most %d of them", w.Width.Seconds(), w.width.Seconds(),

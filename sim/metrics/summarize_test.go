@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,38 @@ func TestAFloodHasTwoWarnings(t *testing.T) {
 		"every wait is in one of the two")
 	_, s, _ = run(t, "workload.requests=1")
 	assert.Equal(t, "only 1 measured request: no more than 1 of them are at or above p99", s.Warnings[0])
+}
+
+// TestRequestsThatThinkUntilTheyAreCutAreWarnedOf: TTFO is of requests that showed something, and looks well without
+// the others.
+func TestRequestsThatThinkUntilTheyAreCutAreWarnedOf(t *testing.T) {
+	thinks := func() *metrics.Full {
+		f := new(metrics.Full)
+		f.Thinks = true
+		return f
+	}
+	thinking := []string{"workload.output_tokens=null", "workload.output_tokens={distribution: uniform, min: 10, max: 90}",
+		"workload.reasoning={tokens: {distribution: fixed, mean: 40}}"}
+	_, s, _ := record(t, thinks(), thinking...)
+	require.Equal(t, s.Requests.Completed, s.Latency.TTFO.N)
+	assert.NotContains(t, strings.Join(s.Warnings, " "), "reasoning")
+	_, s, _ = record(t, thinks(), append(thinking, "workload.max_tokens=40")...)
+	assert.Contains(t, s.Warnings[0], "200 of 200 measured requests were cut within their reasoning and showed nothing")
+	_, s, _ = record(t, thinks(), append(thinking[:2:2], "workload.reasoning={share: 0.5}", "workload.max_tokens=30")...)
+	require.Greater(t, s.Latency.TTFO.N, int64(0))
+	cut := s.Requests.Completed - s.Latency.TTFO.N
+	require.Greater(t, cut, int64(0))
+	assert.Contains(t, s.Warnings[0], fmt.Sprintf("%d of 200 measured requests were cut within their reasoning", cut))
+}
+
+// TestAFewTasksAreWarnedOf, of however many requests they are.
+func TestAFewTasksAreWarnedOf(t *testing.T) {
+	f := new(metrics.Full)
+	for i := range 150 {
+		f.Task(&metrics.Task{Ended: sim.Time(i+1) * sim.Time(sim.Second), Requests: 8, Agents: 1})
+	}
+	_, s, _ := record(t, f, "workload.requests=1200")
+	assert.Equal(t, "only 150 measured tasks: no more than 2 of them are at or above p99", s.Warnings[0])
 }
 
 func TestATimelineIsEvenAndNeverLong(t *testing.T) {
