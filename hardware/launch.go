@@ -157,13 +157,22 @@ func (r *Roofline) pad(l *load) {
 //
 //	launch        0 in a graph; eager kernel by kernel; with prompts m_P·(eager + m_E·L_q·t_Q) in graphs, and
 //	              max(1, m_P) times that without
-//	eager         L·t_eager + m_E·(r·L_moe·t_M + L_x·t_X)         r = 2 between ranks, under launch_overlap, else 1
+//	eager         L·u·t_eager + m_E·(r·L_moe·t_M + L_x·t_X)
+//
+//	              under launch_overlap, between ranks r = 1.5, and u = 1.8 if they are tensor-parallel; else both 1
 //
 // With prompts, under launch_overlap, the longer of GPU and launch counts smoothly, as of memory and arithmetic: some
-// kernels take the GPU longer than the host, others the host. Between its ranks an MoE layer has about as many kernels
-// more, which bring tokens to experts and back. Both are read off the steps of vLLM in H_steps: with their deployment
-// left out of the fit, steps of prompts alone are 7.0 % off in the median and 33 % nine times in ten, where 12.3 and 42
-// by the longer of the two, and mixed ones 15.7 and 48 for 19.7 and 58.
+// kernels take the GPU longer than the host, others the host. It is read off the steps of vLLM in H_steps: with their
+// deployment left out of the fit, steps of prompts alone are 7.0 % off in the median and 33 % nine times in ten, where
+// 12.3 and 42 by the longer of the two, and mixed ones 15.7 and 48 for 19.7 and 58.
+//
+// Between its ranks an MoE layer has about half as many kernels more, which bring tokens to experts and back. vLLM 0.20
+// fuses no all-reduce with the norm behind it there (its logs say so), and launches the two of a layer apart. Of steps
+// of 513 to 3,200 rows in the same logs, which the host decides, a quarter take no more than 40 ms for the 40 layers of
+// Qwen3.6-35B-A3B on two GPUs and 41 on four, 45 and 50 between two and eight ranks of a GPU each, and 54 and 55
+// between two and four ranks of two. In a trial of a fit to vLLM's runs alone, with their deployment left out, mixed
+// steps go from 12.8 and 46 % off to 12.0 and 47, those between ranks from 14.8 and 52 to 13.9 and 53, steps of prompts
+// from 8.9 and 28 to 8.3 and 27, and TPOT and TTFT of servers stay, from r = 2 and u = 1.
 //
 // Layers of experts, of latents or linear attention have several times the kernels of a plain one, and as many times
 // what they add to it in a graph. Of the logs of vLLM 0.20 on B300 (H_steps), steps of 513 to 1,100 rows take no less
@@ -184,10 +193,20 @@ func (r *Roofline) launchTimes() [launchKinds]float64 {
 func (r *Roofline) launching() float64 {
 	e := &r.d.Efficiency
 	m := &r.d.Model
-	moe := float64(m.MoELayers())
-	if r.d.Parallel.Ranks() > 1 && e.LaunchOverlap > 0 {
-		moe *= 2
+	layers, moe := float64(m.LayerCount()), float64(m.MoELayers())
+	if p := &r.d.Parallel; p.Ranks() > 1 && e.LaunchOverlap > 0 {
+		moe *= exchangesLaunched
+		if p.Tensor > 1 {
+			layers *= reducesLaunched
+		}
 	}
 	more := float64(moe*e.MoELayerS) + float64(float64(m.MixerLayers())*e.MixerLayerS)
-	return r.d.stretch() * (float64(float64(m.LayerCount())*e.EagerLayerS) + float64(more*e.EagerLaunch))
+	return r.d.stretch() * (float64(layers*e.EagerLayerS) + float64(more*e.EagerLaunch))
 }
+
+// By how many times as long the host takes between ranks to launch what experts add to a layer, with what brings tokens
+// to them and back, and a plain layer, with all-reduces apart from norms; see launchTimes.
+const (
+	exchangesLaunched = 1.5
+	reducesLaunched   = 1.8
+)

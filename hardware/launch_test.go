@@ -34,13 +34,18 @@ func TestAStepWithPromptsWaitsForItsLaunch(t *testing.T) {
 	assert.InDelta(t, math.Hypot(gpu, 32*2e-3), step(d, beyond), 1e-9, "as smoothly as memory and arithmetic")
 }
 
-// Between ranks, layers of experts are launched twice as long: with the kernels that bring tokens to experts and back.
+// Between ranks, what experts add to a layer is launched half as long again, with the kernels that bring tokens to them
+// and back; where ranks are tensor-parallel, so are the all-reduces of every layer.
 func TestExchangesAreLaunched(t *testing.T) {
 	d := deployment(t, "deepseek-r1", "h200-sxm", 1)
 	d.Parallel.Data, d.Parallel.Expert, d.Launch.Eager = 8, true, true
 	d.Efficiency.LaunchOverlap = 2
 	d.Efficiency.EagerLayerS, d.Efficiency.EagerLaunch, d.Efficiency.MoELayerS = 1e-3, 10, 50e-6
-	assert.InDelta(t, 61e-3+2*58*10*50e-6, step(d, alike(8, 100)), 1e-12)
+	assert.InDelta(t, 61e-3+1.5*58*10*50e-6, step(d, alike(8, 100)), 1e-11)
+	d.Parallel.Data, d.Parallel.Tensor = 4, 2
+	assert.InDelta(t, 1.8*61e-3+1.5*58*10*50e-6, step(d, alike(8, 100)), 1e-11)
+	d.Parallel.Data, d.Parallel.Tensor = 1, 8
+	assert.InDelta(t, 61e-3+58*10*50e-6, step(d, alike(8, 100)), 1e-12, "one rank")
 }
 
 // What experts and latents add to a layer in a graph, they add so many times to launching it without.

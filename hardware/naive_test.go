@@ -86,19 +86,25 @@ func naivePass(d *hardware.Deployment, b batch, m mine, eager bool) (gpuS, launc
 	if d.Parallel.Data > 1 {
 		gpuS += e.RankS * math.Log2(float64(d.Parallel.Tensor*d.Parallel.Data)) / 3
 	}
-	launchS = slowest * (layers*e.EagerLayerS + e.EagerLaunch*(exchanging(d)*moe*e.MoELayerS+mixers*e.MixerLayerS))
+	exchanging, reducing := betweenRanks(d)
+	launchS = slowest * (layers*(1+2*reducing)*e.EagerLayerS +
+		e.EagerLaunch*((1+exchanging)*moe*e.MoELayerS+mixers*e.MixerLayerS))
 	if len(b.chunks) > 0 {
 		launchS += slowest * e.EagerLaunch * quantized * e.QuantizedLayerS
 	}
 	return gpuS, launchS * launched(eager, len(b.chunks) > 0, e.PromptLaunch)
 }
 
-// exchanging is how many times a layer of experts is launched, with what brings tokens to them between ranks.
-func exchanging(d *hardware.Deployment) float64 {
-	if d.Parallel.Ranks() > 1 && d.Efficiency.LaunchOverlap > 0 {
-		return 2
+// betweenRanks is how much longer experts are launched there, with what brings tokens to them, and each of the two
+// all-reduces of a layer, as parts of a plain layer.
+func betweenRanks(d *hardware.Deployment) (exchanging, reducing float64) {
+	if d.Parallel.Data < 2 || d.Efficiency.LaunchOverlap == 0 {
+		return 0, 0
 	}
-	return 1
+	if d.Parallel.Tensor > 1 {
+		reducing = 2.0 / 5
+	}
+	return 1.0 / 2, reducing
 }
 
 // besideLaunch is the longer of GPU and launch, with prompts perhaps smoothly.
