@@ -191,3 +191,10 @@ func TestPartsOfASecondDrawPower(t *testing.T) {
 	reserved, onDemand, _ := pool.rents(3)
 	assert.Equal(t, [2]float64{1, 4}, [2]float64{reserved, onDemand})
 }
+
+// TestRatesHaveThreeDigits, or all of those before the point.
+func TestRatesHaveThreeDigits(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", .5: "0.500", 1: "1.00", 12.34: "12.3", 1234: "1234"} {
+		assert.Equal(t, want, rate(x))
+	}
+}

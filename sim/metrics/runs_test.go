@@ -230,3 +230,13 @@ func TestGasesOfAMillionTokens(t *testing.T) {
 	assert.InEpsilon(t, e.GCO2, millions*e.GCO2PerMillion, 1e-9)
 	assert.InEpsilon(t, .2*e.KWh, millions*e.USDPerMillion, 1e-9)
 }
+
+// TestTheHitRateOfAPoolIsThatOfItsPrompts: later turns of a task have been cached but for what is new of them.
+func TestTheHitRateOfAPoolIsThatOfItsPrompts(t *testing.T) {
+	_, s, _ := whole(t, agents, nil)
+	rate := s.Pools[0].PrefixHitRate
+	require.NotNil(t, rate)
+	assert.Greater(t, *rate, .3)
+	assert.InEpsilon(t, float64(s.Tokens.PromptCached)/float64(s.Tokens.Prompt), *rate, 1e-12)
+	assert.Zero(t, s.Pools[0].HostHitRate, "there is no host memory")
+}
