@@ -192,9 +192,19 @@ func TestPartsOfASecondDrawPower(t *testing.T) {
 	assert.Equal(t, [2]float64{1, 4}, [2]float64{reserved, onDemand})
 }
 
-// TestRatesHaveThreeDigits, or all of those before the point.
+// TestRatesHaveThreeDigits, or all that stand before the point.
 func TestRatesHaveThreeDigits(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", .5: "0.500", 1: "1.00", 12.34: "12.3", 1234: "1234"} {
 		assert.Equal(t, want, rate(x))
 	}
+}
+
+// TestATaskIsOfItsClass, and of the run.
+func TestATaskIsOfItsClass(t *testing.T) {
+	f := &Full{}
+	f.SeparateClasses([]Class{{Name: "chat"}, {Name: "batch"}})
+	f.Task(&Task{Class: 1, Begun: 1, Ended: 5, Requests: 2})
+	assert.Nil(t, f.classes[0].tasks())
+	assert.EqualValues(t, 1, f.classes[1].tasks().Completed)
+	assert.EqualValues(t, 1, f.tasks().Completed)
 }

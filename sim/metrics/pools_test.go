@@ -86,6 +86,7 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 	now := c.Now().Seconds()
 	assert.InEpsilon(t, 2-1.8/now, s.Pools[0].ReplicasMean, 1e-9)
 	assert.InEpsilon(t, 2*(2-1.8/now), s.Pools[0].GPUsMean, 1e-9)
+	assert.InEpsilon(t, c.PoolTotals(0).BusyS/(2*now-1.8), s.Pools[0].Utilization, 1e-9)
 	assert.InEpsilon(t, 4*(2-1.8/now), s.Cost.USDPerHour, 1e-9)
 	assert.InEpsilon(t, s.Throughput.OutputTokensPerS/(2*(2-1.8/now)), s.Throughput.OutputTokensPerSPerGPU, 1e-9)
 	assert.Equal(t, 2, s.Pools[0].Replicas)
