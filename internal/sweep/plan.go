@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -81,7 +82,8 @@ type SLO struct {
 func (h *Head) Runs() int { return h.Points * len(h.Seeds) }
 
 // New reads the scenario of every point, so that no run starts if one is wrong. Whether what a scenario says can be
-// built, such as a model that fits the memory, its run says. The notes are for people.
+// built, such as a model that fits the memory, its run says, unless nothing that varies makes a difference to it. The
+// notes are for people.
 func New(ctx context.Context, p Plan) (s *Sweep, notes []string, err error) {
 	return NewHeard(ctx, p, nil)
 }
@@ -111,8 +113,38 @@ func NewHeard(ctx context.Context, p Plan, read func(done, of int)) (s *Sweep, n
 		}
 		s.Plots = append(s.Plots, plot)
 	}
-	s.describe(ctx)
-	return s, base.Notes(), s.validate(ctx, read)
+	unbuilt := s.describe(ctx)
+	return s, base.Notes(), cmp.Or(s.validate(ctx, read), s.none(ctx, unbuilt))
+}
+
+// none returns why the scenario cannot be built if no point can be, for the same reason: what varies is not what is
+// wrong. Other points are rows of their own.
+func (s *Sweep) none(ctx context.Context, unbuilt error) error {
+	if unbuilt == nil {
+		return nil
+	}
+	for point := range s.Points {
+		sc, err := s.load(point, s.Seeds[0])
+		if err == nil {
+			err = s.builds(ctx, sc)
+		}
+		if ended := ctx.Err(); ended != nil {
+			return ended
+		}
+		if err == nil || err.Error() != unbuilt.Error() {
+			return nil
+		}
+	}
+	return unbuilt
+}
+
+// builds says why a scenario cannot be built; nil: it can.
+func (s *Sweep) builds(ctx context.Context, sc *configs.Scenario) error {
+	b, err := build.NewUntil(ctx, sc)
+	if err != nil {
+		return s.named(err)
+	}
+	return b.Close()
 }
 
 // axes reads what is varied.
@@ -206,8 +238,9 @@ func (s *Sweep) expected(ctx context.Context) (float64, string, error) {
 	return l.RatePerS, l.Unit(), nil
 }
 
-// describe notes what the scenario deploys, if it can be built as it is, and which axis is a load.
-func (s *Sweep) describe(ctx context.Context) {
+// describe notes what the scenario deploys, and which axis is a load. It returns why the scenario cannot be built as it
+// is; nil: it can.
+func (s *Sweep) describe(ctx context.Context) (unbuilt error) {
 	s.Is = describe.Deployment(s.base)
 	s.Command = s.plan.command()
 	s.Expected = expected.Of(s.base)
@@ -216,6 +249,8 @@ func (s *Sweep) describe(ctx context.Context) {
 	if b, err := build.NewUntil(ctx, s.base); err == nil {
 		s.assumed = pages.Assumed(b)
 		_ = b.Close()
+	} else {
+		unbuilt = s.named(err)
 	}
 	if o := &s.base.SLO; o.TTFTMS+o.TPOTMS > 0 {
 		s.SLO = &SLO{o.TTFTMS / 1e3, o.TPOTMS / 1e3}
@@ -232,6 +267,7 @@ func (s *Sweep) describe(ctx context.Context) {
 			s.Load.Expected, s.Load.Unit = expected, unit
 		}
 	}
+	return unbuilt
 }
 
 // validate reads the scenario of every point.

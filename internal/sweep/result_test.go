@@ -82,6 +82,20 @@ func TestCurvesSayWhatTheyDoNotShow(t *testing.T) {
 	assert.NotContains(t, strings.Join(r.Curves[0].Sentences, " "), "SLO", "there is none")
 }
 
+// TestAScenarioThatNoPointCanBuildIsOneError, and one that an axis mends is none.
+func TestAScenarioThatNoPointCanBuildIsOneError(t *testing.T) {
+	inDir(t)
+	plan := Plan{Source: "chat.yaml", Set: []string{"pools.serve.tensor_parallel=3"}, Over: []string{"rate=1,2"}, Seeds: 1}
+	_, _, err := New(t.Context(), plan)
+	require.ErrorContains(t, err, "--set pools.serve.tensor_parallel=3: 3 does not divide")
+	plan.Set, plan.Over = []string{"pools.serve.tensor_parallel=3"}, []string{"tensor_parallel=2,3"}
+	_, _, err = New(t.Context(), plan)
+	require.NoError(t, err, "what one point cannot do is a row")
+	plan.Over = []string{"tensor_parallel=3,5"}
+	_, _, err = New(t.Context(), plan)
+	require.NoError(t, err, "each says what is wrong with it")
+}
+
 // TestALoadThatIsCompletedDoesNotSaturate, though a deployment that saturates completes less: its queues push prefixes
 // out of the cache, which are read again.
 func TestALoadThatIsCompletedDoesNotSaturate(t *testing.T) {
@@ -175,7 +189,7 @@ func TestFiguresOfASweep(t *testing.T) {
 		Set: []string{"workload.arrivals=null", "workload.closed_loop.concurrency=16"}}, "closed", Shard{})
 	two := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=4:40:4", "engine=vllm-v1,sglang,textbook"}, Seeds: 1,
 		Version: "test"}, "two", Shard{})
-	nothing := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=4"}, Set: []string{"model=llama-3.1-70b"}, Seeds: 1,
+	nothing := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=4", "model=llama-3.1-70b"}, Seeds: 1,
 		Version: "test"}, "nothing", Shard{})
 	drawn := func(r *Result, x, y, heat string) func() (plot.Figure, error) {
 		return func() (plot.Figure, error) { return r.draw(Plot{x, y, heat}) }
