@@ -265,6 +265,7 @@ func TestTasksThatHaveEndedLeaveTheirPlace(t *testing.T) {
 	require.NoError(t, err)
 	_, tasks := replay(t, s, func(*sim.Request) sim.Duration { return sim.Seconds(2.5) })
 	require.Len(t, tasks, 1000)
+	require.False(t, s.Next(new(sim.Request)), "all have been sent")
 	require.Len(t, s.tasks, 3, "of which three are under way at a time")
 	for i := range tasks {
 		require.EqualValues(t, 1, tasks[i].Requests)
