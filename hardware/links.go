@@ -77,10 +77,19 @@ func (d *Deployment) linkBps(n int) (float64, error) {
 	if err != nil && path == "nic_bps" {
 		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, max(1, int(d.GPU.Domain.Value)))
 	}
-	if path == "scale_up_bps" && d.GPU.Mesh {
-		bps *= float64(n-1) / (d.GPU.Domain.Value - 1)
+	if path == "scale_up_bps" {
+		bps *= d.GPU.linksTo(n - 1)
 	}
 	return bps, err
+}
+
+// linksTo returns how much of a GPU's scale-up links leads to so many others of its domain: all of them through a
+// switch, but of a mesh those of these GPUs alone.
+func (g *GPU) linksTo(others int) float64 {
+	if !g.Mesh {
+		return 1
+	}
+	return float64(others) / (g.Domain.Value - 1)
 }
 
 // link is linkBps of a deployment that Validate accepts.

@@ -17,11 +17,14 @@ import (
 //
 //	T = max(s / link of a source GPU, d / link of a destination GPU)
 //
-// A sequence is on one data-parallel rank at each end, so the links of the others do not carry it.
+// A sequence is on one data-parallel rank at each end, so the links of the others do not carry it. In a mesh a GPU
+// sends and receives over its links to the GPUs alone that have its layers and heads at the other end: one, where both
+// ends are split alike.
 type Transfer struct {
 	From, To       *Deployment
 	FromBps, ToBps float64 // of the link of one GPU, in the direction of the transfer, as far as it is achieved
 	LatencyS       float64 // until the first byte
+	ScaleUp        bool    // the links are those of the domain, which may be a mesh
 }
 
 // TransferBytes is what a transfer moves over the link of one GPU.
@@ -63,21 +66,37 @@ func (t *Transfer) Embeddings() (sent, received TransferBytes) {
 
 // KVLink returns how long the transfer of a KV cache takes.
 func (t *Transfer) KVLink() sim.Link {
-	l := t.link(t.KV())
+	sent, received := t.KV()
+	from, to := &t.From.Parallel, &t.To.Parallel
+	l := t.link(sent, received, partners(from.Tensor, to.Tensor)*partners(from.Pipeline, to.Pipeline),
+		partners(to.Tensor, from.Tensor)*partners(to.Pipeline, from.Pipeline))
 	l.Layers = int32(t.From.Model.LayerCount())
 	return l
 }
 
-// EmbeddingsLink returns how long the transfer of embeddings takes.
-func (t *Transfer) EmbeddingsLink() sim.Link { return t.link(t.Embeddings()) }
+// partners returns with how many of the other end one of these exchanges, where each has an even share.
+func partners(these, others int) int { return max(1, (others+these-1)/these) }
 
-func (t *Transfer) link(sent, received TransferBytes) sim.Link {
+// EmbeddingsLink returns how long the transfer of embeddings takes.
+func (t *Transfer) EmbeddingsLink() sim.Link {
+	sent, received := t.Embeddings()
+	from, to := t.From.Parallel.Tensor, t.To.Parallel.Tensor
+	return t.link(sent, received, partners(from, to), partners(to, from))
+}
+
+// link returns how long a transfer takes, of which a GPU of the source sends to so many GPUs of the destination, and
+// one of the destination receives from so many of the source.
+func (t *Transfer) link(sent, received TransferBytes, sendsTo, receivesFrom int) sim.Link {
+	from, to := t.FromBps, t.ToBps
+	if t.ScaleUp {
+		from, to = from*t.From.GPU.linksTo(sendsTo), to*t.To.GPU.linksTo(receivesFrom)
+	}
 	return sim.Link{
 		Latency: sim.SecondsUp(t.LatencyS),
-		Fixed:   sim.SecondsUp(max(sent.Fixed/t.FromBps, received.Fixed/t.ToBps)),
-		Token:   sim.SecondsUp(max(sent.Token/t.FromBps, received.Token/t.ToBps)),
+		Fixed:   sim.SecondsUp(max(sent.Fixed/from, received.Fixed/to)),
+		Token:   sim.SecondsUp(max(sent.Token/from, received.Token/to)),
 
-		Windowed: sim.SecondsUp(max(sent.Windowed/t.FromBps, received.Windowed/t.ToBps)), Window: int32(received.Window),
+		Windowed: sim.SecondsUp(max(sent.Windowed/from, received.Windowed/to)), Window: int32(received.Window),
 	}
 }
 

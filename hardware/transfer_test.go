@@ -65,6 +65,38 @@ func TestWindowsAreTransferredNoLongerThanTheyAre(t *testing.T) {
 	assert.InEpsilon(t, 62*32768*layer/2/1e9, unshared(h.KVLink(), 32768).Seconds(), 1e-6, "the source has all of it")
 }
 
+// TestOverAMeshACacheTakesTheLinksToItsHolders: two of eight MI300X are joined by a seventh of the links of each. A
+// rank that sends to two has two sevenths, for as much as each of these receives; through a switch all lead everywhere.
+func TestOverAMeshACacheTakesTheLinksToItsHolders(t *testing.T) {
+	const token, bps = 80 * 2 * 8 * 128 * 2, 448e9 // bytes in bf16
+	from, to := deployment(t, "llama-3.1-70b", "mi300x", 2), deployment(t, "llama-3.1-70b", "mi300x", 2)
+	from.KVDtype, to.KVDtype = "bf16", "bf16"
+	h := hardware.Transfer{From: &from, To: &to, FromBps: bps, ToBps: bps, ScaleUp: true}
+	for _, c := range []struct {
+		from, fromStages, to, toStages int
+		of                             float64 // of the token over one link
+	}{
+		{2, 1, 2, 1, 1. / 2},
+		{2, 1, 4, 1, 1. / 4},
+		{4, 1, 2, 1, 1. / 4},
+		{2, 2, 2, 2, 1. / 4},
+		{2, 1, 2, 2, 1. / 4},
+		{2, 2, 2, 1, 1. / 4},
+		{1, 1, 4, 1, 1. / 4},
+	} {
+		from.Parallel.Tensor, from.Parallel.Pipeline = c.from, c.fromStages
+		to.Parallel.Tensor, to.Parallel.Pipeline = c.to, c.toStages
+		assert.InDelta(t, token*c.of/(bps/7)*1e12, float64(h.KVLink().Token), 1, "%+v", c)
+	}
+	from.Parallel, to.Parallel = hardware.Parallel{Tensor: 1, Pipeline: 1}, hardware.Parallel{Tensor: 4, Pipeline: 2}
+	assert.InDelta(t, 2*float64(to.Model.Hidden)/(bps/7)*1e12, float64(h.EmbeddingsLink().Token), 1)
+	from.Parallel, to.Parallel = to.Parallel, to.Parallel
+	h.ScaleUp = false
+	assert.InDelta(t, token/8/bps*1e12, float64(h.KVLink().Token), 1, "another link is a GPU's own")
+	h.ScaleUp, from.GPU.Mesh, to.GPU.Mesh = true, false, false
+	assert.InDelta(t, token/8/bps*1e12, float64(h.KVLink().Token), 1, "through a switch")
+}
+
 // TestStagesSendAtOnce: each pipeline stage has links of its own, and the largest of unequal stages the most layers.
 func TestStagesSendAtOnce(t *testing.T) {
 	from, to := deployment(t, "llama-3.1-70b", "h100-sxm", 2), deployment(t, "llama-3.1-70b", "h100-sxm", 2)

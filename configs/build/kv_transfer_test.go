@@ -64,6 +64,18 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 	assert.Equal(t, 100, ranks.Config.Pools[1].MaxNumSeqs)
 }
 
+// TestPoolsOnAMeshHaveTheLinksBetweenThem: 163,840 bytes of a token leave two MI300X, each over two of the seven links
+// that 448 GB/s are; another link of a GPU is its own, whatever its scale-up links are.
+func TestPoolsOnAMeshHaveTheLinksBetweenThem(t *testing.T) {
+	inDir(t, disaggregatedYAML)
+	mesh := []string{"pools.prefill.gpu=mi300x", "pools.decode.gpu=mi300x", "pools.prefill.replicas=1",
+		"pools.decode.replicas=1"}
+	link := build(t, append(mesh, "pools.prefill.kv_link=nvlink")...).Config.Routes[0][0].Link
+	assert.Equal(t, sim.SecondsUp(81920/(2*64e9)), link.Token)
+	link = build(t, append(mesh, "pools.prefill.kv_link=pcie")...).Config.Routes[0][0].Link
+	assert.Equal(t, sim.SecondsUp(81920/64e9), link.Token)
+}
+
 // TestSGLangsDecodePoolsLeaveRoomAndRestore: they leave 512 tokens free for each request, let twice as many more come
 // as may run, if those are few, and copy what they retract to host memory and back.
 func TestSGLangsDecodePoolsLeaveRoomAndRestore(t *testing.T) {

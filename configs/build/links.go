@@ -14,7 +14,8 @@ import (
 func (b *Built) link(i, j int) (sim.Link, error) {
 	s, from, to := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j]
 	source, destination := b.Replicas[i], b.Replicas[j]
-	h := hardware.Transfer{From: &source.Deployment, To: &destination.Deployment, LatencyS: from.KVLinkLatencyS}
+	h := hardware.Transfer{From: &source.Deployment, To: &destination.Deployment, LatencyS: from.KVLinkLatencyS,
+		ScaleUp: hardware.LinkFigure(from.KVLink) == "scale_up_bps"}
 	var err error
 	h.FromBps, err = linkBps(s, from, &source.Deployment.GPU)
 	if err != nil {

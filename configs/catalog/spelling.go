@@ -134,6 +134,7 @@ func shortGPU(system string) string {
 var gpuAliases = map[string]string{
 	"a100-sxm": "a100-sxm-80gb", "a100": "a100-sxm-80gb", "a100-80gb": "a100-sxm-80gb", "a100-80g-sxm": "a100-sxm-80gb",
 	"a100-40gb": "a100-sxm-40gb", "a100-sxm4-80gb": "a100-sxm-80gb", "a100-sxm4-40gb": "a100-sxm-40gb",
+	"a100-80gb-pcie": "a100-pcie-80gb", "a100-pcie": "a100-pcie-80gb", // the first is what its driver reports
 	"h100": "h100-sxm", "h100-80gb": "h100-sxm", "h100-80gb-hbm3": "h100-sxm", "h200": "h200-sxm", "b200": "b200-sxm",
 	"b300":      "b300-sxm",
 	"h800":      "h800-sxm",
