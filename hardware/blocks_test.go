@@ -122,6 +122,7 @@ func TestAHintSaysThatItLeavesTheDomain(t *testing.T) {
 		{"deepseek-v3", "h100-sxm", "; tensor_parallel 16 would do, over the network beyond a domain of 8"},
 		{"llama-3.1-70b", "l40s", "; tensor_parallel 4 would do"},
 		{"deepseek-v3", "gb200-small", "; tensor_parallel 16 would do"},
+		{"deepseek-v3", "h200-nvl", "; tensor_parallel 8 would do, over PCIe beyond a domain of 4"},
 		{"deepseek-v3", "l40s", "; tensor_parallel 32 would do, over the network beyond a host of 8"},
 	} {
 		name, small := strings.CutSuffix(c.gpu, "-small")

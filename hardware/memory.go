@@ -276,12 +276,15 @@ func (d *Deployment) roomy(share MemoryShare, tokens, sequences, blockSize int) 
 }
 
 // beyond says where n GPUs that share every layer leave the link that joins those of a domain or host: every layer then
-// waits for the network.
+// waits for the network, or for PCIe.
 func (d *Deployment) beyond(n int) string {
-	switch domain := max(1, int(d.GPU.Domain.Value)); {
-	case d.GPU.ScaleUpBps.Value > 0 && n > domain:
+	domain, up := max(1, int(d.GPU.Domain.Value)), d.GPU.ScaleUpBps.Value > 0
+	switch path := d.linkField(n); {
+	case up && path == "nic_bps":
 		return fmt.Sprintf(", over the network beyond a domain of %d", domain)
-	case d.GPU.ScaleUpBps.Value == 0 && n > nodeGPUs:
+	case up && path == "pcie_bps":
+		return fmt.Sprintf(", over PCIe beyond a domain of %d", domain)
+	case path == "nic_bps":
 		return fmt.Sprintf(", over the network beyond a host of %d", nodeGPUs)
 	}
 	return ""

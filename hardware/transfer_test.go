@@ -90,7 +90,7 @@ func TestOverAMeshACacheTakesTheLinksToItsHolders(t *testing.T) {
 	}
 	from.Parallel, to.Parallel = hardware.Parallel{Tensor: 1, Pipeline: 1}, hardware.Parallel{Tensor: 4, Pipeline: 2}
 	assert.InDelta(t, 2*float64(to.Model.Hidden)/(bps/7)*1e12, float64(h.EmbeddingsLink().Token), 1)
-	from.Parallel, to.Parallel = to.Parallel, to.Parallel
+	from.Parallel = to.Parallel
 	h.ScaleUp = false
 	assert.InDelta(t, token/8/bps*1e12, float64(h.KVLink().Token), 1, "another link is a GPU's own")
 	h.ScaleUp, from.GPU.Mesh, to.GPU.Mesh = true, false, false

@@ -46,8 +46,8 @@ last axis varies fastest. --ladder is an axis of loads from a tenth of the scena
 
 The scenarios of all points are read before the first runs: one error, and nothing is run. What only a run can say, such
 as a model that does not fit the memory, becomes a row with its error, unless it is the same error at every point. A
-sweep that is interrupted or killed leaves its rows in DIR, and the same command goes on with those that are missing; the files are the same to the byte as without the
-interruption, and whatever the number of cores.
+sweep that is interrupted or killed leaves its rows in DIR, and the same command goes on with those that are missing;
+the files are the same to the byte as without the interruption, and whatever the number of cores.
 
 --workers N has N processes make the runs in place of this one, and --listen serves the queue for decodesim worker on
 other machines: workers may come, go, be killed or suspended, and the files are still the same to the byte.

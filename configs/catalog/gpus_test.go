@@ -197,6 +197,7 @@ func TestAcceleratorsAreFoundAsPeopleWriteThem(t *testing.T) {
 		"Mac Studio M5 Ultra": "m5-ultra", "AWS Trainium3": "trainium3", "Google TPU v6e": "tpu-v6e",
 		"CS-3": "cerebras-wse-3", "Groq": "groq-lpu",
 		"Jetson AGX Thor": "jetson-thor", "Microsoft Maia 200": "maia-200", "Intel Gaudi 3": "gaudi-3",
+		"NVIDIA A100 80GB PCIe": "a100-pcie-80gb", "A100 PCIe": "a100-pcie-80gb", "NVIDIA H200 NVL": "h200-nvl",
 		"NVIDIA GB200 NVL72": "gb200", "AMD Instinct MI350X": "mi350x"} {
 		name, ok := GPUNamed(written)
 		assert.True(t, ok, written)

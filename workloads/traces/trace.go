@@ -43,9 +43,8 @@ type Options struct {
 // error of its own ends the reading.
 type Reading func(done, of int64) error
 
-// MoreRoom is asked before so many bytes of memory more are taken for the blocks and sessions that a trace
-// names. An error of its
-// own ends the reading.
+// MoreRoom is asked before so many bytes of memory more are taken for the blocks and sessions that a trace names. An
+// error of its own ends the reading.
 type MoreRoom func(bytes int64) error
 
 // Stats describes the requests that a trace replays.
