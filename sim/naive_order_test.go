@@ -32,7 +32,10 @@ func (n *naive) requeue(in *naiveInstance, r *naiveRequest) {
 		return
 	}
 	unknown := slices.IndexFunc(in.waiting, func(o *naiveRequest) bool {
-		return o.key > r.key || o.key == r.key && !in.everybody && !o.noticed
+		if n.order != nil && o.key != r.key { // without an order, keys are those of another pool
+			return o.key > r.key
+		}
+		return !in.everybody && !o.noticed
 	})
 	if unknown < 0 {
 		n.enqueue(in, r)
