@@ -69,3 +69,28 @@ func TestWhatEndsTogetherIsFreedInTheOrderOfSGLangsBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestATurnIsThatOfOneQueue: two prefill sides of SGLang count what comes to each of them in turn. In the queue of the
+// decode side of vLLM, where requests with the same priority stand by arrival, that says nothing.
+func TestATurnIsThatOfOneQueue(t *testing.T) {
+	preempted := int64(0)
+	for blocks := range int64(8) {
+		requests := make([]sim.Request, 12)
+		for i := range requests {
+			requests[i] = sim.Request{Prompt: 10, Output: 60, Arrival: sim.Time(i) * sim.Time(promptTime)}
+		}
+		requests[0].Prompt = 350
+		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Layers: 1}}, requests...)
+		sc.size, sc.order, sc.policy = 2, schedulers.Priority{}, &schedulers.SGLang{MaxRunningRequests: 2,
+			MaxPrefillTokens: 1000, ChunkedPrefillSize: 50, ClipMaxNewTokens: 60, RetractDecodeSteps: 1,
+			InitNewTokenRatio: schedulers.RatioOne}
+		decode := &sc.pools[0]
+		sc.maxLen, decode.maxLen = 410, 410
+		decode.blocks, decode.order, decode.recomputes = 26+blocks, schedulers.Priority{}, true
+		decode.policy = &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 1000, Victim: schedulers.LastInOrder}
+		decode.maxNumSeqs = 8
+		_, cl := play(t, sc, fmt.Sprint(blocks, " more blocks"))
+		preempted += cl.PoolTotals(1).Preemptions
+	}
+	require.NotZero(t, preempted)
+}

@@ -147,7 +147,7 @@ func (r *Request) atNextStage() Request {
 	q.blocks, q.blocksMin = 0, 0
 	q.chunk, q.filler = 0, 0
 	q.passed, q.underWay, q.astray = 0, 0, false
-	q.fetch, q.below = 0, kv.Below{}
+	q.fetch, q.below, q.turn = 0, kv.Below{}, 0
 	return q
 }
 
