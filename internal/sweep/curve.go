@@ -234,7 +234,7 @@ func (r *Result) sentences(c *Curve) []string {
 // they send by then is less than in the long run, so that nothing grows however little is completed.
 func (c *Curve) tooShort(place int, series string, say func(float64) string) string {
 	s := fmt.Sprintf("At %s the runs end before their %s are all there, or cannot keep up with them: whether it sustains "+
-		"that, longer runs say (workload.requests).", say(c.Loads[place].Load), series)
+		"that, longer runs say (workload.requests or duration_s).", say(c.Loads[place].Load), series)
 	if c.SustainedTo != nil {
 		s = fmt.Sprintf("Up to %s the requests under way do not grow. ", say(*c.SustainedTo)) + s
 	}
