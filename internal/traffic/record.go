@@ -156,8 +156,9 @@ func (r *Record) dispersion(seconds int) float64 {
 	}
 	mean, sum := 0.0, 0.0
 	for _, c := range counts {
-		mean += c / float64(len(counts))
+		mean += c // whole numbers, so that equal ones differ from their mean by nothing at all
 	}
+	mean /= float64(len(counts))
 	for _, c := range counts {
 		sum += float64((c - mean) * (c - mean))
 	}

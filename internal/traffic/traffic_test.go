@@ -151,6 +151,15 @@ func TestWhatWaitsForAnswersIsGeneratedByARun(t *testing.T) {
 	}
 }
 
+// TestEvenArrivalsHaveNoDispersion: as many requests in each window differ by nothing, to the last bit.
+func TestEvenArrivalsHaveNoDispersion(t *testing.T) {
+	for seconds := 30; seconds <= 300; seconds++ {
+		even := of(t, arrivals.Spec{Process: "constant", Rate: 100}, lengths.Fixed(5), lengths.Fixed(5), int64(100*seconds))
+		require.NotEmpty(t, even.Dispersion)
+		require.Zero(t, float64(even.Dispersion[0].Index), "%d s", seconds)
+	}
+}
+
 // TestRequestsOfOneInstantHaveNoRate, and their summary draws none.
 func TestRequestsOfOneInstantHaveNoRate(t *testing.T) {
 	for rows, says := range map[string]string{
