@@ -238,5 +238,9 @@ func (c *Curve) tooShort(place int, series string, say func(float64) string) str
 	if c.SustainedTo != nil {
 		s = fmt.Sprintf("Up to %s the requests under way do not grow. ", say(*c.SustainedTo)) + s
 	}
+	if c.SaturatedFrom != nil {
+		s += fmt.Sprintf(" From %s on the requests under way grow; it completes at most %s requests/s.",
+			say(*c.SaturatedFrom), text.Significant(*c.CapacityPerS))
+	}
 	return s
 }

@@ -117,21 +117,27 @@ func TestALoadThatIsCompletedDoesNotSaturate(t *testing.T) {
 // TestARunThatEndsBeforeItsTasksAreAllThereSustainsNothing: what so few tasks send does not grow at any rate, and an
 // SLO that they meet is not one that the load meets.
 func TestARunThatEndsBeforeItsTasksAreAllThereSustainsNothing(t *testing.T) {
-	curve := func(from int) Curve {
+	curve := func(from, saturated int) Curve {
 		head := loads("1", "2", "3", "4", "5")
 		head.Load.Unit = "tasks/s"
 		return invented(head, func(point int) map[string]float64 {
-			return map[string]float64{"offered_per_s": 1, "requests_per_s": 1, "e2e_mean_s": 1, "saturated": 0, "slo_met": 1,
-				"filling": one(point >= from)}
+			return map[string]float64{"offered_per_s": 1, "requests_per_s": 1, "e2e_mean_s": 1,
+				"saturated": one(point >= saturated), "slo_met": 1, "filling": one(point >= from)}
 		}).Curves[0]
 	}
-	c := curve(2)
+	c := curve(2, 5)
 	assert.Equal(t, 2.0, *c.SustainedTo)
 	assert.Equal(t, 2.0, *c.SLOTo)
 	assert.Contains(t, c.Sentences[0], "Up to 2 tasks/s the requests under way do not grow. At 3 tasks/s the runs end "+
 		"before their tasks are all there")
 	assert.NotContains(t, strings.Join(c.Sentences, " "), "No load tried saturates it")
-	c = curve(0)
+	assert.NotContains(t, c.Sentences[0], "grow;")
+	c = curve(2, 4)
+	assert.Equal(t, 2.0, *c.SustainedTo)
+	assert.Contains(t, c.Sentences[0], "At 3 tasks/s the runs end before")
+	assert.Contains(t, c.Sentences[0], "From 5 tasks/s on the requests under way grow; it completes at "+
+		"most 1.00 requests/s.")
+	c = curve(0, 5)
 	assert.Nil(t, c.SustainedTo)
 	assert.Nil(t, c.SLOTo)
 	require.Len(t, c.Sentences, 1)
