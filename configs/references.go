@@ -94,6 +94,17 @@ func (g *GPURef) Name() string {
 // String implements fmt.Stringer.
 func (g GPURef) String() string { return g.Name() }
 
+// Same reports whether both are the same accelerator, with the same figures.
+func (g *GPURef) Same(other *GPURef) bool { return reflect.DeepEqual(g, other) }
+
+// Beside is the name in a sentence that has named another: of the same name they differ by what pools say of them.
+func (g *GPURef) Beside(other *GPURef) string {
+	if g.Name() == other.Name() && !g.Same(other) {
+		return g.Name() + " with other figures"
+	}
+	return g.Name()
+}
+
 // Own reports whether the accelerator is the user's: of a file, or changed.
 func (g *GPURef) Own() bool { return catalog.IsGPUPath(g.From) || g.GPUFigures != GPUFigures{} }
 

@@ -174,9 +174,9 @@ func (s *Scenario) checkRoleSwitch(c *checker) {
 	}
 	p, d := &s.Pools[prefills[0]], &s.Pools[decodes[0]]
 	switch {
-	case p.GPU != d.GPU || p.GPUs() != d.GPUs():
+	case !p.GPU.Same(&d.GPU) || p.GPUs() != d.GPUs():
 		c.fail("role_switch", "a replica of pool %q takes %d × %s, one of pool %q %d × %s; expected the same GPUs", p.Name,
-			p.GPUs(), p.GPU, d.Name, d.GPUs(), d.GPU)
+			p.GPUs(), p.GPU, d.Name, d.GPUs(), d.GPU.Beside(&p.GPU))
 	case p.ReplicasLimit() == p.Replicas && d.ReplicasLimit() == d.Replicas:
 		c.fail("role_switch", "has no room for a switch; expected replicas_max above replicas of pool %q or %q", p.Name,
 			d.Name)

@@ -146,6 +146,8 @@ func TestLinksThatDoNotExistAreRefused(t *testing.T) {
 			"pools.prefill.kv_link=nvlink"},
 		`nvlink joins GPUs of one kind, and pool "prefill" has h100-sxm, pool "decode" h200-sxm; expected another, such as nic or nic-400g`: {
 			"pools.prefill.kv_link=nvlink", "pools.decode.gpu=h200-sxm"},
+		`pool "prefill" has h100-sxm, pool "decode" h100-sxm with other figures; expected another, such as nic`: {
+			"pools.prefill.kv_link=nvlink", "pools.decode.gpu={from: h100-sxm, nic_bps: 1e9}"},
 		`nic: gpu "l4" has no nic_bps: no source states it; expected another, or kv_link_bps`: {"pools.prefill.gpu=l4",
 			"pools.prefill.tensor_parallel=8",
 			"pools.prefill.pipeline_parallel=1"},

@@ -72,6 +72,10 @@ func TestPoolsOnAMeshHaveTheLinksBetweenThem(t *testing.T) {
 		"pools.decode.replicas=1"}
 	link := build(t, append(mesh, "pools.prefill.kv_link=nvlink")...).Config.Routes[0][0].Link
 	assert.Equal(t, sim.SecondsUp(81920/(2*64e9)), link.Token)
+	own := "={from: mi300x, domain: 6, scale_up_bps: 500e9}"
+	link = build(t, "pools.prefill.gpu"+own, "pools.decode.gpu"+own, "pools.prefill.replicas=1",
+		"pools.decode.replicas=1", "pools.prefill.kv_link=nvlink").Config.Routes[0][0].Link
+	assert.Equal(t, sim.SecondsUp(81920/(2*100e9)), link.Token, "both pools have GPUs of the user's own")
 	link = build(t, append(mesh, "pools.prefill.kv_link=pcie")...).Config.Routes[0][0].Link
 	assert.Equal(t, sim.SecondsUp(81920/64e9), link.Token)
 }

@@ -66,9 +66,9 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 		return nil
 	}
 	path, another := s.PoolPath(from, "kv_link"), "nic or nic-400g"
-	if from.GPU != to.GPU {
+	if !from.GPU.Same(&to.GPU) {
 		return s.Errorf(path, "nvlink joins GPUs of one kind, and pool %q has %s, pool %q %s; expected another, such as %s",
-			from.Name, from.GPU, to.Name, to.GPU, another)
+			from.Name, from.GPU, to.Name, to.GPU.Beside(&from.GPU), another)
 	}
 	gpu, _, err := from.GPU.Hardware()
 	if err != nil {
