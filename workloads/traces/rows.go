@@ -142,11 +142,12 @@ func (t *rows) splitJSON(line []byte, f *fields) error {
 	if twice != nil {
 		return t.lines.fail("%s is there twice; accepted: once", nameOf(twice))
 	}
-	for role, column := range t.layout.format.column {
-		if f[role] == nil && column != "" && role != sessionRole { // a request may stand alone
+	needed := t.layout.format.column
+	needed[sessionRole] = "" // a request may stand alone
+	for role, column := range needed {
+		if f[role] == nil && column != "" {
 			return t.lines.fail("%s is missing; accepted: the keys %s in every line", column,
-				strings.Join(slices.DeleteFunc(slices.Clone(t.layout.format.column[:]),
-					func(name string) bool { return name == "" }), ","))
+				strings.Join(slices.DeleteFunc(needed[:], func(name string) bool { return name == "" }), ","))
 		}
 	}
 	return nil

@@ -209,6 +209,16 @@ func twentyKeys() string {
 	return b.String()
 }
 
+// TestAKeyThatALineMustHaveIsNamedWithTheOthers, of which that of a session is none: a request may stand alone.
+func TestAKeyThatALineMustHaveIsNamedWithTheOthers(t *testing.T) {
+	const first = `{"chat_id":1,"parent_chat_id":-1,"timestamp":0,"input_length":9,"output_length":1}` + "\n"
+	requireRefused(t, first+`{"timestamp":1,"input_length":9,"output_length":1}`+"\n", "t.csv:2: chat_id is missing; "+
+		"accepted: the keys timestamp,input_length,output_length,chat_id in every line")
+	single := first + `{"chat_id":2,"timestamp":1,"input_length":9,"output_length":1}`
+	_, err := New("t.csv", strings.NewReader(single), Options{})
+	require.NoError(t, err)
+}
+
 // TestALineHasEachKeyOnce, those that nothing is read from too.
 func TestALineHasEachKeyOnce(t *testing.T) {
 	const object = `{"arrival_s":0,"input_tokens":10,"output_tokens":1}` + "\n"
