@@ -1,11 +1,14 @@
 package sizing
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // accuracyLines say how far an answer is to be trusted: the errors to expect of its finalists, what the parts of the
@@ -43,4 +46,40 @@ func (s *Sizing) finalWarnings() (all []string) {
 		}
 	}
 	return all
+}
+
+// roomWords says which rules the best deployment keeps by less than the model is usually wrong by, and the limits that
+// leave room for that; empty: there are none. Intervals over seeds, which stand beside its margin, know nothing of the
+// model's own error. Rules about a share of the requests are left out: an error of latencies says nothing of them.
+func roomWords(s *Sizing) string {
+	if s.AtPerS == 0 || s.Replay == nil || len(s.Expected) == 0 {
+		return ""
+	}
+	var kept, tighter []string
+	for _, v := range s.Replay.SLO {
+		name, errorPct := "TPOT", s.Expected[0].TPOT.MedianPct
+		if strings.HasPrefix(v.Rule, "ttft") {
+			name, errorPct = "TTFT", s.Expected[0].TTFT.MedianPct
+		}
+		off := 1 + errorPct/100
+		if v.Share || !v.Met || !(v.Value*off > v.Limit) || !ofTokens(v.Rule) {
+			continue
+		}
+		wrong := metrics.Verdict{Value: v.Value * off}
+		kept = append(kept, fmt.Sprintf("%s would be %s with a %s %.1f %% longer", v.Rule, report.RuleValue(&wrong), name,
+			errorPct))
+		limit := metrics.Verdict{Value: v.Limit / off}
+		rule, _, _ := strings.Cut(v.Rule, "<")
+		tighter = append(tighter, rule+"<= "+strings.ReplaceAll(report.RuleValue(&limit), " ", ""))
+	}
+	if len(kept) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("That leaves less room than the model's error, which no seed shows: %s, and half of its errors are "+
+		"larger. '%s' as the SLO leaves as much room.", strings.Join(kept, ", "), strings.Join(tighter, ", "))
+}
+
+// ofTokens reports whether a rule limits a latency that the errors to expect are of.
+func ofTokens(rule string) bool {
+	return strings.HasPrefix(rule, "ttft") || strings.HasPrefix(rule, "itl") || strings.HasPrefix(rule, "tpot")
 }

@@ -35,6 +35,9 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 		if s.Replay != nil {
 			t.Line(replayWords(s))
+			if words := roomWords(s); words != "" {
+				t.Line(words)
+			}
 			if words := spendingWords(s.Replay); words != "" {
 				t.Line(words)
 			}

@@ -65,7 +65,23 @@ func (z *sizer) nearest() (*attempt, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	return slices.MaxFunc(all, func(a, b *attempt) int { return cmp.Compare(a.Within, b.Within) }), nil
+	return slices.MaxFunc(all, func(a, b *attempt) int {
+		return cmp.Or(nearness(a.Within, b.Within, a.Verdicts, b.Verdicts), cmp.Compare(b.is.GPUs, a.is.GPUs))
+	}), nil
+}
+
+// nearness compares how near two runs come to the SLO: by the share within the limit that they miss most, and where that
+// is the same, as it is where it is none, by how far beyond the limit they are.
+func nearness(within, other float64, verdicts, others []metrics.Verdict) int {
+	return cmp.Or(cmp.Compare(within, other), cmp.Compare(leastMargin(verdicts), leastMargin(others)))
+}
+
+// leastMargin is the margin of the rule that is furthest outside its limit; 0: all hold.
+func leastMargin(verdicts []metrics.Verdict) float64 {
+	if i := worst(verdicts); i >= 0 {
+		return verdicts[i].Margin
+	}
+	return 0
 }
 
 // worst returns the index of the rule that is furthest outside its limit; −1: all hold.

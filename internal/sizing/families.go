@@ -184,7 +184,8 @@ func (z *sizer) confirm(s *shape, n, most int) (*deployment, error) {
 // failure looks at what d breaks under the asked rate, and keeps it if it comes nearer than what failed before.
 func (z *sizer) failure(f *family, d *deployment) error {
 	x, err := z.simulate(d, z.grid.asked, rounds(z.study.Requests)[0].requests, z.base.Seed, whole)
-	if err == nil && (f.failed == nil || x.Within > f.failed.Within) {
+	if err == nil && (f.failed == nil ||
+		nearness(x.Within, f.failed.Within, x.Verdicts, f.failed.Verdicts) > 0) {
 		f.failed = &attempt{d, x}
 	}
 	return err

@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -161,7 +162,8 @@ func (s *Sizing) finalists() page.Section {
 	}
 	section := page.Section{Title: "The decision", Blocks: []page.Block{{Table: t}, {Table: limits}}}
 	if s.Replay != nil {
-		section.Lead = replayWords(s) + " " + spendingWords(s.Replay)
+		sentences := []string{replayWords(s), roomWords(s), spendingWords(s.Replay)}
+		section.Lead = strings.Join(slices.DeleteFunc(sentences, func(words string) bool { return words == "" }), " ")
 	}
 	return section
 }

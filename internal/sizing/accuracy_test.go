@@ -1,0 +1,42 @@
+package sizing
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// TestARuleThatIsKeptByLessThanTheErrorOfTheModelIsNamed: intervals over seeds say nothing of that error.
+func TestARuleThatIsKeptByLessThanTheErrorOfTheModelIsNamed(t *testing.T) {
+	s := &Sizing{AtPerS: 30, Replay: &Replay{SLO: []metrics.Verdict{
+		{Rule: "ttft p95 < 1s", Value: 0.787, Limit: 1, Met: true},
+		{Rule: "itl p95 <= 30ms", Value: 0.0295, Limit: 0.03, Met: true},
+		{Rule: "e2e p95 <= 10s", Value: 9.9, Limit: 10, Met: true},
+		{Rule: "90% of requests: tpot <= 40ms", Share: true, Value: 0.901, Limit: 0.9, Met: true},
+	}}, Expected: []metrics.ExpectedError{{
+		TPOT: metrics.ErrorSpread{MedianPct: 7}, TTFT: metrics.ErrorSpread{MedianPct: 25},
+	}}}
+	assert.Equal(t, "That leaves less room than the model's error, which no seed shows: itl p95 <= 30ms would be 31.6 ms "+
+		"with a TPOT 7.0 % longer, and half of its errors are larger. 'itl p95 <= 28.0ms' as the SLO leaves as much room.",
+		roomWords(s))
+	s.Expected[0].TTFT.MedianPct = 30
+	assert.Contains(t, roomWords(s), "ttft p95 < 1s would be 1.02 s with a TTFT 30.0 % longer, itl p95")
+	assert.Contains(t, roomWords(s), "'ttft p95 <= 769ms, itl p95 <= 28.0ms' as the SLO")
+
+	s.Expected[0] = metrics.ExpectedError{TPOT: metrics.ErrorSpread{MedianPct: 1}, TTFT: metrics.ErrorSpread{MedianPct: 20}}
+	assert.Empty(t, roomWords(s), "room enough")
+	s.Expected = nil
+	assert.Empty(t, roomWords(s), "an error that nobody knows")
+}
+
+// TestTheNearestFailureIsTheOneLeastBeyondItsLimit, where none has any request within it.
+func TestTheNearestFailureIsTheOneLeastBeyondItsLimit(t *testing.T) {
+	far := []metrics.Verdict{{Value: 0.0276, Limit: 0.003, Margin: -8.2}}
+	near := []metrics.Verdict{{Value: 0.009, Limit: 0.003, Margin: -2}, {Value: 0.1, Limit: 1, Met: true, Margin: 0.9}}
+	assert.Positive(t, nearness(0, 0, near, far))
+	assert.Negative(t, nearness(0, 0, far, near))
+	assert.Positive(t, nearness(0.5, 0.4, far, near), "the share decides first")
+	assert.Zero(t, nearness(1, 1, nil, nil), "both keep every rule")
+}
