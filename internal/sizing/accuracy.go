@@ -55,7 +55,7 @@ func roomWords(s *Sizing) string {
 	if s.AtPerS == 0 || s.Replay == nil || len(s.Expected) == 0 {
 		return ""
 	}
-	var kept, tighter []string
+	var longer, tighter []string
 	for _, v := range s.Replay.SLO {
 		name, errorPct := "TPOT", s.Expected[0].TPOT.MedianPct
 		if strings.HasPrefix(v.Rule, "ttft") {
@@ -66,17 +66,17 @@ func roomWords(s *Sizing) string {
 			continue
 		}
 		wrong := metrics.Verdict{Value: v.Value * off}
-		kept = append(kept, fmt.Sprintf("%s would be %s with a %s %.1f %% longer", v.Rule, report.RuleValue(&wrong), name,
-			errorPct))
+		longer = append(longer, fmt.Sprintf("%s would be %s with a %s %.1f %% longer", v.Rule,
+			report.RuleValue(&wrong), name, errorPct))
 		limit := metrics.Verdict{Value: v.Limit / off}
 		rule, _, _ := strings.Cut(v.Rule, "<")
 		tighter = append(tighter, rule+"<= "+strings.ReplaceAll(report.RuleValue(&limit), " ", ""))
 	}
-	if len(kept) == 0 {
+	if len(longer) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("That leaves less room than the model's error, which no seed shows: %s, and half of its errors are "+
-		"larger. '%s' as the SLO leaves as much room.", strings.Join(kept, ", "), strings.Join(tighter, ", "))
+	return fmt.Sprintf("That leaves less room than the model's error, which no seed shows: %s, and half of its errors "+
+		"are larger. '%s' as the SLO leaves as much room.", strings.Join(longer, ", "), strings.Join(tighter, ", "))
 }
 
 // ofTokens reports whether a rule limits a latency that the errors to expect are of.

@@ -25,7 +25,7 @@ func TestARuleThatIsKeptByLessThanTheErrorOfTheModelIsNamed(t *testing.T) {
 	assert.Contains(t, roomWords(s), "ttft p95 < 1s would be 1.02 s with a TTFT 30.0 % longer, itl p95")
 	assert.Contains(t, roomWords(s), "'ttft p95 <= 769ms, itl p95 <= 28.0ms' as the SLO")
 
-	s.Expected[0] = metrics.ExpectedError{TPOT: metrics.ErrorSpread{MedianPct: 1}, TTFT: metrics.ErrorSpread{MedianPct: 20}}
+	s.Expected[0].TPOT.MedianPct, s.Expected[0].TTFT.MedianPct = 1, 20
 	assert.Empty(t, roomWords(s), "room enough")
 	s.Expected = nil
 	assert.Empty(t, roomWords(s), "an error that nobody knows")

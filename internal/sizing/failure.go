@@ -70,8 +70,8 @@ func (z *sizer) nearest() (*attempt, error) {
 	}), nil
 }
 
-// nearness compares how near two runs come to the SLO: by the share within the limit that they miss most, and where that
-// is the same, as it is where it is none, by how far beyond the limit they are.
+// nearness compares how near two runs come to the SLO: by the share within the limit that they miss most, and where
+// that is the same, as it is where it is none, by how far beyond the limit they are.
 func nearness(within, other float64, verdicts, others []metrics.Verdict) int {
 	return cmp.Or(cmp.Compare(within, other), cmp.Compare(leastMargin(verdicts), leastMargin(others)))
 }
