@@ -63,6 +63,19 @@ func TestNothingOfATraceIsLostInSilence(t *testing.T) {
 	status, out, errOut = try("run", "s.yaml")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "the trace has columns that are not read: Model")
+	assert.NotContains(t, out, "turns of a session")
+
+	// Turns whose prompts go on from one another find nothing of them in a cache, where no block ids say so.
+	for set, warned := range map[string]bool{
+		"pools.0.max_num_seqs=4": true, "pools.0.enable_prefix_caching=false": false,
+	} {
+		require.NoError(t, os.WriteFile("burst.csv", []byte("arrival_s,session_id,prompt_tokens,output_tokens\n"+
+			"0,a,100,5\n1,b,50,5\n2,a,200,5\n"), 0o600))
+		status, out, errOut = try("run", "s.yaml", "--set", set)
+		require.Equal(t, exitOK, status, errOut)
+		assert.NotContains(t, out, "not read")
+		assert.Equal(t, warned, strings.Contains(out, "the trace says which requests are turns of a session"))
+	}
 }
 
 // TestWorkloadMistakesAreNamed: one line each, and nothing on stdout or in files.

@@ -123,6 +123,10 @@ func (b *Built) warnings(sent int64) []string {
 	if t := b.trace(); t != nil && len(t.Unread()) > 0 {
 		notes = append(notes, "the trace has columns that are not read: "+strings.Join(t.Unread(), ", "))
 	}
+	if t := b.trace(); t != nil && t.Columns().Sessions && t.Contents() == nil && b.Scenario.CachesPrefixes() {
+		notes = append(notes, "the trace says which requests are turns of a session, and not by block ids (hash_ids) what "+
+			"their prompts share: no turn finds in the cache what was said before, and TTFT and cost are too high by that")
+	}
 	if src, ok := b.source.(interface{ Truncated() requests.Truncated }); ok {
 		cut := src.Truncated()
 		prompts, outputs := drawn(b.Scenario, sent)

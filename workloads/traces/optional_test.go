@@ -66,6 +66,7 @@ func TestABailianTraceHasSecondsAndTurnsThatNameTheTurnBefore(t *testing.T) {
 func TestATraceMayHaveSessions(t *testing.T) {
 	for _, text := range []string{
 		"arrival_s,input_tokens,output_tokens,session_id\n0,10,5,b7\n1,20,5,\n2,30,5,a\n3,40,5,b7\n",
+		"arrival_s,session_id,prompt_tokens,output_tokens\n0,b7,10,5\n1,,20,5\n2,a,30,5\n3,b7,40,5\n",
 		"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
 			"0,7,1,GPT-4,10,5,15,API log\n1,,1,GPT-4,20,5,25,API log\n" +
 			"2,8,1,GPT-4,30,5,35,API log\n3,7,1,GPT-4,40,5,45,API log\n",
