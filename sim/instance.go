@@ -131,7 +131,7 @@ func (in *Instance) reset() {
 	in.queue.visible = Forever
 	in.resetBatch()
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		Windowed: p.Windowed, Passing: p.Passing, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks,
+		Windowed: p.Windowed, Passing: p.passing(), UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks,
 		Drafter: p.Drafter, Unknown: p.unknown()}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
@@ -154,7 +154,8 @@ func (in *Instance) resetBatch() {
 	in.batch.clear()
 	in.batch.set = batch.NewDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
 	in.batch.set.PageWindows(p.Windowed.Blocks, p.Windowed.BlocksMax, in.cluster.logWheel)
-	in.batch.set.PassWindows(p.Passing.Blocks, p.Passing.Window, p.Passing.Lag(), in.cluster.logWheel)
+	passing := p.passing()
+	in.batch.set.PassWindows(passing.Blocks, passing.Window, passing.Lag(), in.cluster.logWheel)
 	if p.Speculation != nil {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}

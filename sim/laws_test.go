@@ -79,7 +79,8 @@ var covered = map[string]int{
 	"ranks without work": 10_000, "steps that all ranks compose twice": 10,
 	"batches under way at once": 1000, "chunks under way at once": 300,
 	"blocks that windows have passed": 10_000, "blocks that windows have passed before a chunk": 500,
-	"waits for a stage": 500, "steps that preempt": 500, "reasoning": 1000,
+	"windows that wait for several chunks": 50,
+	"waits for a stage":                    500, "steps that preempt": 500, "reasoning": 1000,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }
 

@@ -25,7 +25,10 @@ func (n *naive) before(computed int32) (blocks int32) {
 
 // passes returns how many blocks of tokens the windows of r have passed when it gets blocks for its next tokens.
 func (n *naive) passes(r *naiveRequest) int32 {
-	if n.passing.Lags {
+	switch {
+	case n.passesAhead() && !r.decoding:
+		return max(r.passed, n.before(r.Computed-n.chunksUnknown(r)))
+	case n.lags():
 		return max(r.passed, n.before(r.Computed-r.underWay))
 	}
 	return max(r.passed, n.before(r.Computed+r.hoped))
@@ -34,7 +37,7 @@ func (n *naive) passes(r *naiveRequest) int32 {
 // passed notes how many tokens of r are those of the latest step.
 func (n *naive) passed(r *naiveRequest, tokens int32) {
 	r.underWay = 0
-	if n.passing.Lags {
+	if n.lags() {
 		r.underWay = tokens
 	}
 }
@@ -243,7 +246,7 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	}
 	r.ahead = nil
 	r.Computed, r.want = f.tokens, want
-	r.passed, r.underWay = n.before(f.tokens), 0
+	r.passed, r.underWay, r.chunks = n.before(f.tokens), 0, nil
 	r.blocks += int64(n.passing.Blocks * n.without(in, f.tokens))
 	if in.tree != nil {
 		n.adopt(in, r, f)

@@ -48,7 +48,7 @@ func (n *naive) passesSeparately(in *naiveInstance) bool {
 // from its length.
 func (n *naive) steady(r *naiveRequest) bool {
 	lag := int32(0)
-	if n.passing.Lags {
+	if n.lags() {
 		lag = 1
 	}
 	return r.decoding && n.speculation == nil && r.passed >= r.readable &&

@@ -14,9 +14,16 @@ type naiveBatch struct {
 	samples bool     // some of its tokens are needed by a later one
 }
 
+// naiveChunk is tokens of a prompt that a batch computes.
+type naiveChunk struct {
+	of     *naiveBatch
+	tokens int32
+}
+
 // naivePipeline is what an engine with pipeline stages has more than others.
 type naivePipeline struct {
 	queue     []*naiveBatch // the batches under way
+	ended     *naiveBatch   // the one that has ended last, if the engine does not know what came of it
 	stageFree []sim.Time    // by stage: when it has ended on the latest one
 	sampled   sim.Time      // when the latest batch ended of which tokens are needed
 	seen      sim.Time      // when the engine last learned what came of a batch
@@ -106,12 +113,14 @@ func (n *naive) planAhead(in *naiveInstance) {
 	for tries := 0; tries <= len(n.stages) && (in.load > 0 || len(in.running) > 0); tries++ {
 		began := n.now
 		if knows {
+			in.ended = nil
 			n.seeAll(in)
 			n.learn(in)
 		} else {
 			in.everybody, began = false, in.seen
 		}
 		n.composeBatch(in, began)
+		in.ended = nil
 		switch oldest := in.queue[0]; {
 		case len(in.queue) < len(n.stages):
 		case oldest.end == 0:
@@ -322,7 +331,31 @@ func (n *naive) beginBatch(in *naiveInstance, at sim.Time) {
 	n.beginsOn(in)
 	for _, r := range in.running {
 		r.batch = b
+		if !r.decoding && r.want > 0 {
+			r.chunks = append(r.chunks, naiveChunk{b, r.want})
+		}
 	}
+}
+
+// passesAhead reports whether windows pass what chunks compute only when the engine knows what came of their batches.
+func (n *naive) passesAhead() bool { return len(n.stages) > 1 && n.passing.Lags && !n.stagesSerial() }
+
+// lags reports whether the latest token of a sequence that decodes does not count as computed for its windows.
+func (n *naive) lags() bool { return n.passing.Lags && (n.queues() || !n.passesAhead()) }
+
+// chunksUnknown returns how many tokens of the prompt of r are in batches of which the engine does not know what came.
+func (n *naive) chunksUnknown(r *naiveRequest) (tokens int32) {
+	batches := 0
+	for _, c := range r.chunks {
+		if c.of == r.at.ended || slices.Contains(r.at.queue, c.of) {
+			tokens += c.tokens
+			batches++
+		}
+	}
+	if batches > 1 {
+		n.cover["windows that wait for several chunks"]++
+	}
+	return tokens
 }
 
 // members returns the requests of which the step that ends has tokens.
@@ -349,6 +382,9 @@ func (n *naive) endBatch(in *naiveInstance) {
 	}
 	if in.queue[0].samples {
 		in.sampled = n.now
+	}
+	if n.queues() {
+		in.ended = in.queue[0]
 	}
 	in.queue = in.queue[1:]
 	for _, b := range in.queue {

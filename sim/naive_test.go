@@ -60,14 +60,15 @@ type naiveRequest struct {
 	resumed   int      // blocks found after a preemption
 	regained  int      // blocks among them that only this request has
 	admitted  sim.Time
-	entered   bool        // a batch, once
-	number    int         // of its admission
-	batch     *naiveBatch // with pipeline stages: the one under way that it is in
-	tokens    []sim.Time  // when each was emitted
-	cause     string      // what has held it up since the latest one
-	left      bool        // the client cancelled
-	removed   bool        // the engine knows
-	stopped   bool        // it computes no more, although the engine does not know
+	entered   bool         // a batch, once
+	number    int          // of its admission
+	batch     *naiveBatch  // with pipeline stages: the one under way that it is in
+	chunks    []naiveChunk // and those of its prompt since its latest admission
+	tokens    []sim.Time   // when each was emitted
+	cause     string       // what has held it up since the latest one
+	left      bool         // the client cancelled
+	removed   bool         // the engine knows
+	stopped   bool         // it computes no more, although the engine does not know
 	at        *naiveInstance
 	noticed   bool         // it waited when a step began: the batch of the next may have it
 	stamped   sim.Time     // when that was so first

@@ -42,12 +42,12 @@ func (sc *scenario) passChunks(n int) {
 	}
 	sc.windowed = sim.Windowed{}
 	sc.passing = sim.Passing{Blocks: []int32{1, 6}[n/2%2], Window: []int32{1, 5, 33, 400}[n%4],
-		TokensMax: p.MaxNumBatchedTokens, Lags: n%5 < 2}
+		TokensMax: p.MaxNumBatchedTokens, Lags: n%5 < 2 || len(sc.stages) > 1}
 	if p.Unchunked {
 		sc.passing.TokensMax = sc.maxLen
 	}
 	if sc.passing.Lags {
-		sc.passing.TokensMax *= 2
+		sc.passing.TokensMax *= int32(1 + max(1, len(sc.stages)))
 	}
 	tokens := sc.passing.TokensMax
 	if v := sc.speculation; v != nil {
@@ -81,6 +81,27 @@ func TestFullCachesWithWindowsEqualTheNaiveTwin(t *testing.T) {
 		sc := fullWithWindows(rand.New(rand.NewPCG(seed, 7)))
 		play(t, sc, fmt.Sprint("seed ", seed))
 	}
+}
+
+// TestWindowsInPipelinesEqualTheNaiveTwin: with stages, whose batches compute chunks of one prompt at once.
+func TestWindowsInPipelinesEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := 0
+	for seed := range uint64(1400) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		sc := fullWithWindows(r)
+		sc.stages = [][]int32{{1, 1}, {3, 1}, {1, 1, 1, 1}}[r.IntN(3)]
+		if v := &sc.passing; v.Lags {
+			v.TokensMax = v.TokensMax / 2 * int32(1+len(sc.stages))
+		}
+		blocks := int64((sc.maxLen+sc.blockSize-1)/sc.blockSize) * int64(1+sc.passing.Blocks)
+		sc.blocks = blocks*int64(1+r.IntN(8)) + int64(r.IntN(2))
+		sc.settleStages()
+		twin, j := runNaive(sc), newJournal()
+		compare(t, fmt.Sprint("seed ", seed), twin, j, run(t, sc.config(j)))
+		cover += twin.cover["windows that wait for several chunks"]
+	}
+	assert.Greater(t, cover, 5000)
 }
 
 // fullWithWindows draws a load.

@@ -18,12 +18,13 @@ import "slices"
 // Where a batch finds no block, one of its own members makes room for it; vLLM also preempts requests of other batches
 // under way. An engine that schedules asynchronously is in pipeline_ahead.go.
 type pipeline struct {
-	lanes []*Instance // the microbatches
-	upTo  []int64     // by stage: the layers up to its end
-	free  []Time      // by stage: when it has ended on the latest batch
-	queue []*Instance // the microbatches under way, the oldest first; nil: one of nothing
-	busy  int         // those of something
-	turn  int         // the microbatch that was under way last
+	lanes  []*Instance // the microbatches
+	upTo   []int64     // by stage: the layers up to its end
+	free   []Time      // by stage: when it has ended on the latest batch
+	queue  []*Instance // the microbatches under way, the oldest first; nil: one of nothing
+	busy   int         // those of something
+	turn   int         // the microbatch that was under way last
+	chunks [][]chunk   // by microbatch: those of its latest batch, see passing.go
 	ahead
 	serial
 }
@@ -50,6 +51,7 @@ func (p *Pool) addStages(c *Cluster) {
 			lane.prepare()
 			line.lanes = append(line.lanes, lane)
 		}
+		line.chunks = make([][]chunk, len(line.lanes))
 		in.line, in.batched = line, line.lanes
 		for _, lane := range line.lanes {
 			lane.batched = line.lanes
@@ -65,6 +67,9 @@ func (l *pipeline) reset() {
 	l.ahead, l.serial = ahead{samples: l.samples}, serial{past: l.past}
 	clear(l.samples)
 	clear(l.past)
+	for i := range l.chunks {
+		l.chunks[i] = l.chunks[i][:0]
+	}
 	for _, lane := range l.lanes {
 		lane.resetBatch()
 		lane.step.end = Forever
@@ -153,6 +158,7 @@ func (in *Instance) composeMicrobatch(now, began Time) *Instance {
 	if !in.computes() {
 		return nil
 	}
+	in.passChunks()
 	in.price(now)
 	in.enterStages(now, began)
 	in.line.busy++
@@ -213,6 +219,9 @@ func (in *Instance) commitLane() {
 	in.tally.phases.count(&lane.step, 1, lane.step.end.Sub(s.start), len(line.upTo))
 	in.tally.steps++
 	lane.commitSteps()
+	if in.pool.BatchQueue < 2 {
+		in.learnChunks(lane)
+	}
 	lane.step.end, lane.step.n = Forever, 0
 	line.busy--
 	line.turn = int(lane.lane)

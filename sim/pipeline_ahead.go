@@ -74,6 +74,9 @@ func (in *Instance) composeAhead(now Time) *Instance {
 	}
 	composed := lane.composeMicrobatch(now, began)
 	line.samples[lane.lane] = composed != nil && lane.samples()
+	if composed == nil {
+		in.learnChunks(lane)
+	}
 	return composed
 }
 

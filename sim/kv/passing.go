@@ -19,7 +19,7 @@ type Passing struct {
 	Window    int32 // W, in tokens
 	TokensMax int32 // of a sequence, in all steps under way
 	// tokens count as computed when the step after theirs has been composed, not with it: those of the step under way may
-	// still need what is before the window
+	// still need what is before the window. In pipelines: when the engine knows what came of their batch
 	Lags bool
 }
 

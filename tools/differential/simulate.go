@@ -82,8 +82,8 @@ func (c *Case) pool() *sim.PoolSpec {
 	}
 	if c.WindowGroups > 0 {
 		p.Passing = sim.Passing{Blocks: c.WindowGroups, Window: c.Window, TokensMax: c.MaxNumBatchedTokens}
-		if c.Version != "0.22" && c.Async {
-			p.Passing.TokensMax, p.Passing.Lags = 2*c.MaxNumBatchedTokens, true
+		if batches := c.batches(); c.Version != "0.22" && batches > 1 {
+			p.Passing.TokensMax, p.Passing.Lags = batches*c.MaxNumBatchedTokens, true
 		}
 	}
 	if c.Priority {
@@ -104,6 +104,15 @@ func (c *Case) pool() *sim.PoolSpec {
 		}
 	}
 	return p
+}
+
+// batches returns how many steps vLLM may have under way (VllmConfig.max_concurrent_batches, 0.33).
+func (c *Case) batches() int32 {
+	n := int32(max(1, len(c.Stages)))
+	if c.Async {
+		n++
+	}
+	return n
 }
 
 // linear prices a step by its tokens.
