@@ -349,3 +349,17 @@ workload:
 		{"rule": "90% of requests: ttft <= 1s", "value": nil, "limit": 0.9, "unit": "share of requests", "met": nil,
 			"margin": nil, "unmeasured": why}}, s.Classes[1].Rules)
 }
+
+func TestALongNameOfAPoolStandsApartFromItsRole(t *testing.T) {
+	inDir(t, `name: pair
+model: llama-3.1-8b
+pools:
+  - {name: prefill, role: prefill, gpu: h100-sxm, kv_transfer: pull, kv_link: nic}
+  - {name: decode-small, role: decode, gpu: h100-sxm}
+workload: {arrivals: {process: poisson, rate: 2}, prompt_tokens: 100, output_tokens: 10, requests: 10}
+`)
+	status, out, errOut := try("run", "chat.yaml")
+	require.Zero(t, status, errOut)
+	assert.Contains(t, out, "\npool decode-small decode: 1 replica")
+	assert.Contains(t, out, "\npool prefill 1 replica")
+}

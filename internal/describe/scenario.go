@@ -28,7 +28,7 @@ func Head(b *build.Built) string {
 	add := func(lines ...[2]string) {
 		for _, line := range lines {
 			if line[1] != "" {
-				fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
+				fmt.Fprintf(&s, "%-12s %s\n", line[0], line[1])
 			}
 		}
 	}
