@@ -32,8 +32,7 @@ func (s *Scenario) engineDefaults(p *Pool) (d engineDefaults, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.limit = d.engine.Limit(p.Version, d.gpu.Name, d.gpu.MemoryBytes.Value)
-	d.limit = d.limit.In(p.PerformanceMode)
+	d.limit = p.Limit(&d.engine, &d.gpu)
 	if d.gpu.Kind == hardware.LPU { // whose SRAM holds the activations of short steps alone
 		d.limit.MaxNumSeqs = min(d.limit.MaxNumSeqs, lpuSeqs)
 		d.limit.MaxNumBatchedTokens = min(d.limit.MaxNumBatchedTokens, lpuTokens)
@@ -95,6 +94,21 @@ func (d *engineDefaults) fill(given func(key string) bool) {
 	}
 }
 
+// Limit returns the batch limits that an engine takes of p by itself, on a GPU.
+func (p *Pool) Limit(e *catalog.EngineSpec, gpu *hardware.GPU) catalog.EngineLimit {
+	l := e.Limit(p.Version, gpu.Name, gpu.MemoryBytes.Value)
+	if p.shortSteps(e) {
+		l.MaxNumBatchedTokens = e.Special.LowLatencyTokens
+	}
+	return l.In(p.PerformanceMode)
+}
+
+// shortSteps reports whether experts of p are behind low-latency kernels, for which the engine has limits of its own.
+func (p *Pool) shortSteps(e *catalog.EngineSpec) bool {
+	return e.Special.LowLatencyTokens > 0 && p.ExpertParallel && p.DataParallel > 1 &&
+		p.AllToAll == string(hardware.LowLatency)
+}
+
 // tokens returns max_num_batched_tokens; 0: that follows the longest sequence, which is known with the model.
 func (d *engineDefaults) tokens() (n int, why string) {
 	n, why = d.limit.MaxNumBatchedTokens, d.limit.On()
@@ -105,9 +119,8 @@ func (d *engineDefaults) tokens() (n int, why string) {
 		return max(n/ranks, d.p.BlockSize), fmt.Sprintf("%s: %d shared by %d ranks", why, n, ranks)
 	case d.engine.Scheduler == catalog.SchedulerSGLang: // of prompts alone
 		return n, why
-	case d.engine.Special.LowLatencyTokens > 0 && d.p.ExpertParallel && ranks > 1 &&
-		d.p.AllToAll == string(hardware.LowLatency):
-		n, why = d.engine.Special.LowLatencyTokens, "for experts behind low-latency kernels"
+	case d.p.shortSteps(&d.engine):
+		why = "for experts behind low-latency kernels"
 	}
 	if sequences := d.p.MaxNumSeqs; sequences > n {
 		return sequences, "for a token of each sequence"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -112,5 +113,21 @@ func TestImpossibleAnswersAreRefused(t *testing.T) {
 		inDir(t, answering(c.decoding))
 		_, err := configs.Load("chat.yaml", configs.Options{Set: c.set})
 		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// TestExpertsBehindLowLatencyKernelsHaveShortSteps: of 256 tokens, or twice as many where throughput counts, and of no
+// more sequences; of whole prompts, what the longest has.
+func TestExpertsBehindLowLatencyKernelsHaveShortSteps(t *testing.T) {
+	inDir(t, running("vllm-v1"))
+	for mode, want := range map[string]int{"balanced": 256, "throughput": 512, "interactivity": 256} {
+		set := []string{"model=deepseek-r1", "pools.serve.gpu=h200-sxm", "pools.serve.data_parallel=8",
+			"pools.serve.expert_parallel=true", "pools.serve.all_to_all=low-latency", "pools.serve.max_model_len=4096",
+			"pools.serve.performance_mode=" + mode}
+		p := build(t, set...).Scenario.Pools[0]
+		assert.Equal(t, want, p.MaxNumBatchedTokens, mode)
+		assert.Equal(t, want, p.MaxNumSeqs, mode)
+		p = build(t, append(set, "pools.serve.enable_chunked_prefill=false")...).Scenario.Pools[0]
+		assert.Equal(t, 4096, p.MaxNumBatchedTokens, mode)
 	}
 }

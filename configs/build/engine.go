@@ -23,8 +23,7 @@ func stepTokens(p *configs.Pool, e *catalog.EngineSpec, d *hardware.Deployment) 
 	if longest == 0 {
 		longest = d.Model.ContextMax
 	}
-	limit := e.Limit(p.Version, d.GPU.Name, d.GPU.MemoryBytes.Value).In(p.PerformanceMode)
-	tokens := max(e.WholePrompts, limit.MaxNumBatchedTokens, longest, p.MaxNumSeqs)
+	tokens := max(e.WholePrompts, p.Limit(e, &d.GPU).MaxNumBatchedTokens, longest, p.MaxNumSeqs)
 	if e.TokensOfSequences {
 		return min(tokens, p.MaxNumSeqs*longest)
 	}
