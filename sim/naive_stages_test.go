@@ -167,6 +167,7 @@ func (n *naive) planSerial(in *naiveInstance) {
 			r.noticed = r.stamped <= in.composed
 		}
 		n.learnBy(in)
+		running := len(in.running)
 		n.composeBatch(in, in.composed)
 		for _, r := range in.waiting {
 			r.noticed = true
@@ -180,7 +181,7 @@ func (n *naive) planSerial(in *naiveInstance) {
 		n.cover["places of nothing"]++
 		in.queue = nil
 		in.leftQueue(n.now)
-		if in.knew == len(in.past)-2 {
+		if in.knew == len(in.past)-2 || in.composed == n.now && len(in.running) == running {
 			break
 		}
 	}

@@ -169,6 +169,7 @@ func (in *Instance) planSerial(now Time) {
 			in.queue.seeAll(in.queuedBy(now))
 		}
 		lane.releaseEndedBy(composed)
+		running := lane.batch.n
 		one := lane.composeMicrobatch(now, max(composed, s.tokens))
 		s.number++
 		s.at(s.number).nothing = one == nil
@@ -178,7 +179,7 @@ func (in *Instance) planSerial(now Time) {
 			break
 		}
 		in.leaveQueue(now)
-		if s.known == s.number-1 { // it knew all
+		if s.known == s.number-1 || composed == now && lane.batch.n == running { // it knew all, and would do the same again
 			break
 		}
 	}

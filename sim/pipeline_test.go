@@ -243,3 +243,20 @@ func TestOneStageIsNone(t *testing.T) {
 		require.Equal(t, runs[0].tokens, runs[1].tokens, "ahead %v", ahead)
 	}
 }
+
+// TestAPipelineWaitsForCachesToLeave: prompts wait for the blocks of caches that have yet to leave. The engine of
+// vLLM 0.22 composes batches of nothing until one has left, and at one instant each is the same as the one before.
+func TestAPipelineWaitsForCachesToLeave(t *testing.T) {
+	for stages := 2; stages <= 4; stages++ {
+		for blocks := int64(5); blocks <= 11; blocks += 2 {
+			var requests []sim.Request
+			for i := range 20 {
+				requests = append(requests, sim.Request{Prompt: 40, Output: 3, Arrival: sim.Time(i/3) * sim.Time(promptTime)})
+			}
+			sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: sim.Second, Layers: 1}}, requests...)
+			sc.blocks, sc.maxLen, sc.ahead = blocks, 60, true
+			sc.stages = slices.Repeat([]int32{1}, stages)
+			play(t, sc, fmt.Sprint(stages, " stages, ", blocks, " blocks"))
+		}
+	}
+}
