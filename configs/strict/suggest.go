@@ -30,6 +30,11 @@ func Suggest(got string, have []string) string {
 // DidYouMean returns the end of a message about an unknown name: the nearest one, the only one that begins with it, or
 // else all.
 func DidYouMean(what, got string, have []string) string {
+	if what == "values" { // fp4 is mxfp4 or nvfp4, and fp8 only to the eye
+		if all := endingWith(got, have); len(all) > 1 {
+			return "did you mean one of " + Quoted(all) + "?"
+		}
+	}
 	near := Suggest(got, have)
 	if near == "" {
 		near = completed(got, have)
@@ -97,6 +102,16 @@ func inside(t reflect.Type, key string) (all []string) {
 			if inner.Kind() == reflect.Struct && parts[i].depth < depthMax {
 				parts = append(parts, part{at, inner, parts[i].depth + 1})
 			}
+		}
+	}
+	return all
+}
+
+// endingWith returns the names that are got with something before it, if got has three letters or more.
+func endingWith(got string, have []string) (all []string) {
+	for _, n := range have {
+		if len(got) >= 3 && len(n) > len(got) && strings.HasSuffix(strings.ToLower(n), strings.ToLower(got)) {
+			all = append(all, n)
 		}
 	}
 	return all
