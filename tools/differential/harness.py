@@ -30,7 +30,7 @@ def case(rnd, kind, asyn):
     c["num_gpu_blocks"] = 1 + need * 64  # plenty
     if kind in ("budget",):
         c["max_num_batched_tokens"] = max(c["max_num_seqs"], one([4, 8, 16, 32]))
-    if kind in ("preemption", "prefix", "spec-preemption", "priority", "everything", "spec-prefix", "spec-eagle-prefix"):
+    if kind in ("preemption", "stages-preemption", "stages-queue-preemption", "prefix", "spec-preemption", "priority", "everything", "spec-prefix", "spec-eagle-prefix"):
         c["num_gpu_blocks"] = 1 + int(need * one([1, 1.2, 1.5, 2, 3]))
     if kind in ("preemption", "everything", "priority"):
         c["full_isl"] = one([True, True, False])
@@ -132,7 +132,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid"]
-ASKED = ["hybrid-prefix-blocks"]  # differs, see README.md
+ASKED = ["hybrid-prefix-blocks", "stages-preemption", "stages-queue-preemption"]  # they differ, see README.md
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
 
