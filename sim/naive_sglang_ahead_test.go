@@ -93,10 +93,11 @@ func (s *sglangState) place(complete []*naiveRequest, mixed bool) {
 	}
 }
 
-// placeOf returns the place of r in the batch; if the step under way completes its prompt, before or behind all others.
+// placeOf returns the place of r in the batch, which has those whose caches came as the step began; if the step under
+// way completes its prompt, before or behind all others.
 func (n *naive) placeOf(in *naiveInstance, r *naiveRequest) int {
 	switch {
-	case r.decoding:
+	case r.decoding, r.move != nil && r.move.accepted:
 		return r.place
 	case slices.ContainsFunc(in.running, func(o *naiveRequest) bool { return o.decoding && o.want > 0 }):
 		return math.MinInt
