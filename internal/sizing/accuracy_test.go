@@ -40,3 +40,11 @@ func TestTheNearestFailureIsTheOneLeastBeyondItsLimit(t *testing.T) {
 	assert.Positive(t, nearness(0.5, 0.4, far, near), "the share decides first")
 	assert.Zero(t, nearness(1, 1, nil, nil), "both keep every rule")
 }
+
+// TestEveryKindOfGPUIsNamed beside the number of GPUs.
+func TestEveryKindOfGPUIsNamed(t *testing.T) {
+	d := &Deployment{Pools: []Pool{{GPU: "h100-sxm", GPUs: 10}, {GPU: "h200-sxm", GPUs: 6}}}
+	assert.Equal(t, "10 × h100-sxm + 6 × h200-sxm", d.gpuWords())
+	d.Pools[0].GPU = "h200-sxm"
+	assert.Equal(t, "h200-sxm", d.gpuWords())
+}

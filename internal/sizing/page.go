@@ -115,7 +115,7 @@ func (s *Sizing) facts() []page.Fact {
 		return nil
 	}
 	facts := []page.Fact{{Name: "GPUs", Value: page.Number(text.Count(b.GPUs), "best.gpus", float64(b.GPUs)),
-		Note: b.Pools[len(b.Pools)-1].GPU}}
+		Note: b.gpuWords()}}
 	if b.USDPerHour > 0 {
 		facts = append(facts, page.Fact{Name: "per hour",
 			Value: page.Number(text.USD(b.USDPerHour), "best.usd_per_hour", b.USDPerHour)})

@@ -127,6 +127,17 @@ func (d *Deployment) limits() []string {
 	return []string{text.Count(d.Pools[len(d.Pools)-1].MaxNumSeqs), text.Count(d.Pools[0].MaxNumBatchedTokens)}
 }
 
+// gpuWords says which GPUs a deployment has, with how many of each where there are several kinds.
+func (d *Deployment) gpuWords() string {
+	last := d.Pools[len(d.Pools)-1].GPU
+	for _, p := range d.Pools {
+		if p.GPU != last {
+			return d.hardware()
+		}
+	}
+	return last
+}
+
 // hardware says which GPUs a deployment takes: 13 × mi300x, or 10 × mi300x + 2 × b200-sxm.
 func (d *Deployment) hardware() string {
 	var kinds, words []string
