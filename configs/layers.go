@@ -259,7 +259,11 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 		return l.parseConstant(layer, path, law, text, by)
 	}
 	if isSection(target) || isRows(target) || target.Kind() == reflect.Struct {
-		return strict.Errorf(by, "%s has keys of its own; set those, such as %s.%s", path, path, firstKey(target))
+		example := "such as " + path + "." + firstKey(target)
+		if path == "speculation" || path == "speculation.acceptance" { // one key of them alone is refused
+			example = "as in " + SpeculationExample
+		}
+		return strict.Errorf(by, "%s has keys of its own; set those, %s", path, example)
 	}
 	n, err := parseValue(text, target.Type())
 	if err != nil {

@@ -180,6 +180,15 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 	}
 }
 
+// TestSpeculationIsAnsweredWithAWholeExample, for any key of it alone is refused.
+func TestSpeculationIsAnsweredWithAWholeExample(t *testing.T) {
+	inDir(t, base)
+	for _, one := range []string{"speculation=eagle", "speculation.acceptance=0.7"} {
+		_, err := Load("chat.yaml", Options{Set: []string{one}})
+		require.ErrorContains(t, err, "has keys of its own; set those, as in "+SpeculationExample, one)
+	}
+}
+
 // A number in the place of a law is that number every time, whatever law was there.
 func TestANumberStandsInThePlaceOfALaw(t *testing.T) {
 	const text = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n" +

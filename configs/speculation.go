@@ -7,6 +7,10 @@ import (
 	"github.com/decodesim/decodesim/policies/acceptance"
 )
 
+// SpeculationExample is the least that --set has to say of speculation.
+const SpeculationExample = "--set speculation.method=eagle --set speculation.num_speculative_tokens=3 " +
+	"--set speculation.acceptance.process=iid --set speculation.acceptance.rate=0.7"
+
 // Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. With method
 // none everything else is without effect.
 type Speculation struct {

@@ -281,6 +281,9 @@ func asKey(key string) string {
 	if at := loadTesterKey(key); at != "" {
 		return fmt.Sprintf("--set %s=… says it; ", at)
 	}
+	if key == "speculation" { // any of its keys alone is refused: a method wants drafts, and these an acceptance
+		return "say it as in " + configs.SpeculationExample + "; "
+	}
 	scenario := reflect.TypeFor[configs.Scenario]()
 	if _, ok := strict.FieldNamed(strict.FieldsOf(scenario), key); ok {
 		return fmt.Sprintf("--set %s=… says it; ", key)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
 )
 
 // TestCommandsDoWhatOneMeansByThem: in the singular, alone, with one dash, and in the words of engines.
@@ -37,6 +39,7 @@ func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
 			"workload.sessions.think_time_s=… says it; ",
 		"run chat-8b --num-prompts 9": "--set workload.requests=… says it; ",
 		"size --model x --output 9":   "--set workload.output_tokens=… says it; ",
+		"run chat-8b --speculation x": "--speculation; say it as in " + configs.SpeculationExample,
 		"run chat-8b --seeds 9":       "unknown flag: --seeds; did you mean --seed? see decodesim run --help",
 		"run chat-8b --set rate=5":    "expected it as speculation.acceptance.rate or workload.arrivals.rate or",
 		"merge x":                     `unknown command "merge"; did you mean "sweep merge"?`,
@@ -49,4 +52,7 @@ func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
 		assert.Equal(t, exitBadInput, status)
 		assert.Contains(t, errOut, says)
 	}
+	line := "run chat-8b --headroom off --set workload.requests=20 " + configs.SpeculationExample
+	status, _, errOut = try(strings.Fields(line)...)
+	assert.Equal(t, exitOK, status, errOut)
 }
