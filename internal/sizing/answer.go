@@ -159,8 +159,8 @@ func sentences(s *Sizing) []string {
 			text.Percent(b.OfPerfect), text.Significant(b.RooflineLimitPerS), s.unit(),
 			text.Significant(s.RooflineLimitPerS)))
 	if s.Lead != nil {
-		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name,
-			s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
+		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; %s.", s.Finalists[1].Name, s.Finalists[1].GPUs,
+			leadWords(s.Lead)))
 	}
 	return all
 }
@@ -190,17 +190,21 @@ func marginSpread(s *Sizing, b *Finalist) string {
 	return fmt.Sprintf(" (95 %%: %s to %s over %d seeds)", signedPercent(low), signedPercent(high), b.Interval.N)
 }
 
-// leadSpread says how sure a lead is; ~: it may be chance.
-func leadSpread(s *Sizing) string {
-	i := s.Lead.Interval
+// leadWords says how much more the first sustains, and how sure that is; ~: it may be chance.
+func leadWords(l *Lead) string {
+	i := l.Interval
+	if l.Relative == 0 && (i == nil || i.Low == 0 && i.High == 0) { // chance has no part in it
+		return "both sustain the same in every run"
+	}
+	lead := fmt.Sprintf("the first sustains %s ", signedPercent(l.Relative))
 	if i == nil {
-		return "(one seed)"
+		return lead + "(one seed)"
 	}
-	spread := fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
+	lead += fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
 	if !i.Significant {
-		return spread + ", which may be chance: ~"
+		return lead + ", which may be chance: ~"
 	}
-	return spread
+	return lead
 }
 
 func signedPercent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }

@@ -60,6 +60,17 @@ func toySizing() *Sizing {
 	}
 }
 
+// TestALeadThatNoRunShowsIsNoChance: finalists that sustain the same under each seed are equal.
+func TestALeadThatNoRunShowsIsNoChance(t *testing.T) {
+	s := toySizing()
+	s.Lead = &Lead{Interval: &stats.Interval{N: 5}}
+	all := sentences(s)
+	assert.Equal(t, "Runner-up: 4 × tp2 on 8 GPUs; both sustain the same in every run.", all[len(all)-1])
+	s.Lead.Interval = &stats.Interval{Low: -0.1, High: 0.1, N: 5}
+	assert.Equal(t, "the first sustains +0.0 % (95 %: -10.0 % to +10.0 %, paired by seed), which may be chance: ~",
+		leadWords(s.Lead))
+}
+
 func TestASearchIsReportedInSentences(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, WriteText(&text, toySizing()))
