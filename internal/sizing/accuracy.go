@@ -52,14 +52,14 @@ func (s *Sizing) finalWarnings() (all []string) {
 // leave room for that; empty: there are none. Intervals over seeds, which stand beside its margin, know nothing of the
 // model's own error. Rules about a share of the requests are left out: an error of latencies says nothing of them.
 func roomWords(s *Sizing) string {
-	if s.AtPerS == 0 || s.Replay == nil || len(s.Expected) == 0 {
+	if s.AtPerS == 0 || s.Replay == nil || len(s.ofBest) == 0 {
 		return ""
 	}
 	var longer, tighter []string
 	for _, v := range s.Replay.SLO {
-		name, errorPct := "TPOT", s.Expected[0].TPOT.MedianPct
+		name, errorPct := "TPOT", s.ofBest[0].TPOT.MedianPct
 		if strings.HasPrefix(v.Rule, "ttft") {
-			name, errorPct = "TTFT", s.Expected[0].TTFT.MedianPct
+			name, errorPct = "TTFT", s.ofBest[0].TTFT.MedianPct
 		}
 		off := 1 + errorPct/100
 		if v.Share || !v.Met || !(v.Value*off > v.Limit) || !ofTokens(v.Rule) {

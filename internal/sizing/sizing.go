@@ -65,6 +65,8 @@ type Sizing struct {
 
 	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the finalists, the best one's first
 
+	ofBest []metrics.ExpectedError // those of Expected that are the best deployment's own; none: nobody knows them
+
 	reported []page.Section // of the best, for the page: a late token, the replay over time, and what all rests on
 }
 
