@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -48,4 +49,17 @@ func TestEveryKindOfGPUIsNamed(t *testing.T) {
 	assert.Equal(t, "10 × h100-sxm + 6 × h200-sxm", d.gpuWords())
 	d.Pools[0].GPU = "h200-sxm"
 	assert.Equal(t, "h200-sxm", d.gpuWords())
+}
+
+// TestWhyNothingIsFoundNamesNoBudgetThatNobodyGave: without one the search ends at a number of GPUs of its own.
+func TestWhyNothingIsFoundNamesNoBudgetThatNobodyGave(t *testing.T) {
+	free, bound := &sizer{study: &configs.Study{}}, &sizer{study: &configs.Study{Budget: configs.StudyBudget{GPUs: 8}}}
+	for _, f := range []*family{
+		{topology: configs.Colocated, least: 5000}, {topology: configs.Colocated}, {topology: configs.Disaggregated},
+	} {
+		assert.Contains(t, free.whyNone(f), "the 4,096 GPUs that are tried without a budget")
+		assert.Contains(t, bound.whyNone(f), "the budget")
+	}
+	assert.Contains(t, free.whyNone(&family{topology: configs.Colocated}), "not confirmed by whole ones")
+	assert.Contains(t, free.whyNone(&family{topology: configs.Disaggregated}), "no pair of pools")
 }

@@ -97,11 +97,17 @@ func worst(verdicts []metrics.Verdict) int {
 
 // whyNone says why no deployment of a family sustains the rate.
 func (z *sizer) whyNone(f *family) string {
+	most := "the budget"
+	if !z.study.Budget.Limited() {
+		most = fmt.Sprintf("the %s that are tried without a budget", text.Counted(gpusMax, "GPU"))
+	}
 	switch {
 	case f.failed == nil && f.least > 0:
-		return fmt.Sprintf("at least %s by its roofline limit, more than the budget", text.Counted(f.least, "GPU"))
-	case f.failed == nil:
-		return "no number of replicas within the budget"
+		return fmt.Sprintf("at least %s by its roofline limit, more than %s", text.Counted(f.least, "GPU"), most)
+	case f.failed == nil && f.topology == configs.Disaggregated:
+		return "no pair of pools that it allows is within " + most
+	case f.failed == nil: // the fewest were found, and then not confirmed
+		return "short runs that it sustains are not confirmed by whole ones, whatever the replicas within " + most
 	}
 	if i := worst(f.failed.Verdicts); i >= 0 {
 		v := &f.failed.Verdicts[i]
