@@ -80,7 +80,17 @@ func engineHint(e *catalog.EngineSpec, name string) string {
 			return fmt.Sprintf("did you mean %q?", e.Own(key))
 		}
 	}
-	return strict.DidYouMean("keys", name, have)
+	if strings.HasPrefix(name, "network_") && strings.HasSuffix(name, "bps") {
+		return `did you mean "kv_link_bps"? it is in bytes/s`
+	}
+	hint := strict.DidYouMean("keys", name, have)
+	if alike := strict.Alike(name, have); len(alike) > 0 && strings.HasPrefix(hint, "valid ") {
+		if len(alike) == 1 {
+			return fmt.Sprintf("did you mean %q?", alike[0])
+		}
+		return "did you mean one of " + strict.Quoted(alike) + "?" // all would be some sixty
+	}
+	return hint
 }
 
 // poolKeys returns the keys of a pool of this engine, under its own names.

@@ -59,6 +59,7 @@ func fillSections(v reflect.Value) {
 // the name of its last key, which may be an engine's own.
 func (l *layers) locate(key string) (path, name string, err error) {
 	v := reflect.ValueOf(l.skeleton).Elem()
+	var beside []strict.Field // the keys of the part that path is in
 	key = strings.NewReplacer("[", ".", "]", "").Replace(key)
 	for _, element := range strings.Split(key, ".") {
 		if isSection(v) {
@@ -81,8 +82,13 @@ func (l *layers) locate(key string) (path, name string, err error) {
 			if !ok {
 				return "", "", fmt.Errorf("no key %q%s; %s", element, under(path), l.hint(path, element, v.Type()))
 			}
-			path, v = strict.Join(path, key), v.FieldByIndex(f.Index)
+			path, v, beside = strict.Join(path, key), v.FieldByIndex(f.Index), known
 		default:
+			first, _, _ := strings.Cut(name, "_") // kv_transfer.link is kv_link
+			hint := first + "_" + element
+			if _, ok := strict.FieldNamed(beside, hint); ok {
+				return "", "", fmt.Errorf("%s is a value; it has no key %q; did you mean %q?", path, element, hint)
+			}
 			return "", "", fmt.Errorf("%s is a value; it has no key %q", path, element)
 		}
 		name = element

@@ -189,6 +189,21 @@ func TestSpeculationIsAnsweredWithAWholeExample(t *testing.T) {
 	}
 }
 
+// TestAKeyThatNobodyHasIsAnsweredWithThoseLikeIt, and not with all that a pool has.
+func TestAKeyThatNobodyHasIsAnsweredWithThoseLikeIt(t *testing.T) {
+	inDir(t, base)
+	for key, says := range map[string]string{
+		"max_batch":        `in pools[0]; did you mean "max_num_batched_tokens"?`,
+		"lora_slots":       `in pools[0]; did you mean one of "enable_lora", "max_loras", `,
+		"network_gbps":     `in pools[0]; did you mean "kv_link_bps"? it is in bytes/s`,
+		"kv_transfer.link": `pools[0].kv_transfer is a value; it has no key "link"; did you mean "kv_link"?`,
+		"frobnicate":       `in pools[0]; valid keys: "name", "role", `,
+	} {
+		_, err := Load("chat.yaml", Options{Set: []string{"pools.serve." + key + "=1"}})
+		require.ErrorContains(t, err, says, key)
+	}
+}
+
 // A number in the place of a law is that number every time, whatever law was there.
 func TestANumberStandsInThePlaceOfALaw(t *testing.T) {
 	const text = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n" +

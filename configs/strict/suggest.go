@@ -117,6 +117,31 @@ func endingWith(got string, have []string) (all []string) {
 	return all
 }
 
+// Alike returns the names that have most words in common with got, a word of three letters or more being that of a
+// name which begins with it; none: no name has any, or more than a reader would go through have.
+func Alike(got string, have []string) (all []string) {
+	const few = 8
+	most := 1
+	for _, name := range have {
+		shared := 0
+		for _, word := range strings.Split(strings.ToLower(got), "_") {
+			if len(word) >= 3 && strings.Contains("_"+name, "_"+word) {
+				shared++
+			}
+		}
+		if shared > most {
+			all, most = all[:0], shared
+		}
+		if shared == most {
+			all = append(all, name)
+		}
+	}
+	if len(all) > few {
+		return nil
+	}
+	return all
+}
+
 // completed returns the only name that begins with got, of three letters or more; empty: none or several do.
 func completed(got string, have []string) (name string) {
 	for _, n := range have {
