@@ -26,6 +26,8 @@ type Options struct {
 	// left out, as if nobody had given them: its own default applies, and Scenario.Notes says so, a line each. A
 	// comparison of engines loads the same scenario once for each.
 	Engine string
+
+	built bool // the text was written for what was asked, so that its lines say nothing
 }
 
 // Load returns the scenario of an embedded name or of a YAML file, complete and checked: every key has its value, from
@@ -55,6 +57,9 @@ func (src scenarioSource) load(opts Options) (*Scenario, error) {
 	l, err := src.layers()
 	if err != nil {
 		return nil, err
+	}
+	if opts.built {
+		l.origins.where.Lineless()
 	}
 	if err := l.environment(opts.Env); err != nil {
 		return nil, err

@@ -171,7 +171,8 @@ func (s *Study) Base(env []string, seed *uint64) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(s.Name, written, o)
+	o.built = true
+	return Read("the scenario of the study "+s.Name, written, o)
 }
 
 // isScenarioPath tells a path to a scenario from a built-in name.

@@ -67,6 +67,15 @@ func TestScenariosOfStudiesAreSoughtBesideThem(t *testing.T) {
 	assert.Equal(t, "study", s.Name)
 }
 
+// TestAScenarioThatAStudyBuildsHasNoLines, for it is in no file.
+func TestAScenarioThatAStudyBuildsHasNoLines(t *testing.T) {
+	s, err := LoadStudyUnder(nil, "", []string{"model=llama-3.1-8b", "search.gpu=[h100]", "rate.at=5", "slo=ttft p95<=1s",
+		"workload.arrivals.cv=3", "workload.output_tokens=9"})
+	require.NoError(t, err)
+	_, err = s.Base(nil, nil)
+	require.ErrorContains(t, err, "the scenario of the study size: workload.prompt_tokens: missing; ")
+}
+
 func TestBadStudiesAreRefused(t *testing.T) {
 	const good = "scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 1, max: 9}\n"
 	for text, want := range map[string]string{
