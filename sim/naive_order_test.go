@@ -124,7 +124,7 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		return
 	}
 	r.blocks, r.Computed = 0, 0
-	r.prefill, r.filler = 0, 0
+	r.prefill, r.filler, r.hoped = 0, 0, 0
 	r.decoding, r.noticed = false, true
 	if r.cause != "restarted" {
 		r.cause = "preempted"

@@ -278,7 +278,7 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 func (n *naive) admitTransferred(in *naiveInstance) {
 	places := n.poll(in)
 	for len(in.arrived) > 0 && in.runs() < n.maxNumSeqs {
-		if n.leavesFree().Tokens > 0 && (places == 0 || !in.arrived[0].polled) {
+		if n.leavesFree().Tokens > 0 && (places <= 0 || !in.arrived[0].polled) {
 			break
 		}
 		places--

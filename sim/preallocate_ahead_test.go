@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
@@ -55,4 +56,25 @@ func TestDecodeSidesWithOverlapEqualTheNaiveTwin(t *testing.T) {
 		coverFleet(cover, twin)
 	})
 	wantCovered(t, drawn, cover, map[string]int{"caches accepted as a step begins": 5})
+}
+
+// TestMoreThanThePlacesOfCachesEnd: two requests that a pool reads itself end together, where caches have one place.
+// SGLang's batch still has both of them when the next step is composed, so that the cache that has come waits (sglang
+// 0.5.23, srt/disaggregation/decode.py, num_not_used_batch), until the request has ended that joins in that step.
+func TestMoreThanThePlacesOfCachesEnd(t *testing.T) {
+	arrival := sim.Time(promptTime).Add(sim.Millisecond)
+	sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Layers: 1, Latency: promptTime}},
+		sim.Request{Prompt: 5, Output: 8},
+		sim.Request{Prompt: 5, Output: 20, Arrival: arrival},
+		sim.Request{Prompt: 5, Output: 20, Arrival: arrival},
+		sim.Request{Prompt: 5, Output: 3, Arrival: sim.Time(2*promptTime + 19*stepTime)})
+	sc.routes = []sim.Route{sc.routes[0], {{Pool: 1}}, {{Pool: 1}}, {{Pool: 1}}}
+	decode := &sc.pools[0]
+	decode.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 1000, ClipMaxNewTokens: 1,
+		RetractDecodeSteps: 1}
+	decode.blocks, decode.blockSize, decode.maxNumSeqs = 1201, 1, 1
+	require.Positive(t, decode.leavesFree().Tokens)
+	j, _ := play(t, sc, "one place")
+	require.Equal(t, j.tokens[1][19], j.tokens[2][19])
+	require.Greater(t, j.tokens[0][1], j.tokens[3][2])
 }

@@ -121,3 +121,22 @@ func TestDraftsThatABudgetCutsBesidePreemptions(t *testing.T) {
 		require.Positive(t, twin.cover["drafts cut by the budget"])
 	}
 }
+
+// TestRejectedDraftsOfAVictimPassNothing: the engine takes it that drafts of the step under way are accepted, but not
+// those of a request that it has preempted (vllm 0.22.1, v1/core/sched/scheduler.py: num_computed_tokens is 0 when they
+// turn out to be rejected). When it is computed again, windows pass only what is before its tokens.
+func TestRejectedDraftsOfAVictimPassNothing(t *testing.T) {
+	for seed := range uint64(4) {
+		sc := scenario{size: 1, blocks: 21, blockSize: 4, maxLen: 40, model: ticks(sim.Second), ahead: true,
+			policy:      &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 16},
+			passing:     sim.Passing{Blocks: 1, Window: 1, TokensMax: 16},
+			speculation: speculate(4, random{seed: seed, rates: []float64{0.5}})}
+		require.True(t, sc.queues())
+		for i := range int32(2) {
+			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 10, Output: 30, Traced: true})
+		}
+		twin, j := runNaive(sc), newJournal()
+		compare(t, "preempted", twin, j, run(t, sc.config(j)))
+		require.Positive(t, twin.cover["steps that preempt"])
+	}
+}
