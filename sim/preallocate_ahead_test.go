@@ -78,3 +78,19 @@ func TestMoreThanThePlacesOfCachesEnd(t *testing.T) {
 	require.Equal(t, j.tokens[1][19], j.tokens[2][19])
 	require.Greater(t, j.tokens[0][1], j.tokens[3][2])
 }
+
+// TestACacheComesOnceAnotherHasWhatItShares: there is no room for a second prompt of 40 blocks, but the first one
+// shares them all as soon as it runs, and the second comes with the step after.
+func TestACacheComesOnceAnotherHasWhatItShares(t *testing.T) {
+	request := sim.Request{Prompt: 640, Output: 20, Content: 1}
+	sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Layers: 1, Latency: promptTime}}, request, request)
+	sc.tree = new(sim.Contents)
+	sc.tree.Add(0, 640)
+	decode := &sc.pools[0]
+	decode.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 1000, ClipMaxNewTokens: 1,
+		RetractDecodeSteps: 1}
+	decode.blocks, decode.maxNumSeqs = 73, 1
+	require.Positive(t, decode.leavesFree().Slots)
+	j, _ := play(t, sc, "shared")
+	require.Less(t, j.moved[1][0], j.tokens[0][3])
+}

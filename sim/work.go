@@ -339,7 +339,10 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		if ahead {
 			in.joinAccepted(now)
 		} else {
+			running := in.Running()
 			in.admitTransferred(now)
+			// a cache that is to come may share blocks with those that have, from the next step on
+			growing = growing || in.cache.Caches() && in.pool.Reserved.Tokens > 0 && in.Running() > running
 		}
 		w.reset(now)
 		limit = in.pool.Scheduler.Schedule(in, w)
