@@ -127,7 +127,7 @@ func filling(b *build.Built, s *metrics.Summary) bool {
 	if !w.Waits() || w.Arrivals == nil || s.Latency.E2E.N == 0 {
 		return false
 	}
-	return b.SpanS < sessionsLong*(b.PauseS()+b.TurnsMean()*s.Latency.E2E.Mean)
+	return b.SpanS < sessionsLong*(b.PauseS()+float64(b.TurnsMean()*s.Latency.E2E.Mean))
 }
 
 // driftOf returns what the requests under way grew by; nil: the shape of the load decides that.
