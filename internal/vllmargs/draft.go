@@ -177,18 +177,20 @@ func overlaps(with string) reader {
 	}
 }
 
-// onlyNCCL reads the switch that leaves all-reduces to NCCL.
-func onlyNCCL(d *draft, g *given) error {
-	on, err := g.truth()
-	switch {
-	case err != nil:
-		return err
-	case on:
-		d.nccl = g
-	default:
-		d.idle(g, "off")
+// switched keeps in at a switch that is on; one that is off changes nothing.
+func switched(at func(*draft) **given) reader {
+	return func(d *draft, g *given) error {
+		on, err := g.truth()
+		switch {
+		case err != nil:
+			return err
+		case on:
+			*at(d) = g
+		default:
+			d.idle(g, "off")
+		}
+		return nil
 	}
-	return nil
 }
 
 func (d *draft) wholeExperts(g *given) error {

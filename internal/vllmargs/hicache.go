@@ -19,19 +19,6 @@ func hostCacheSize(d *draft, g *given) error {
 	return err
 }
 
-func hostCache(d *draft, g *given) error {
-	on, err := g.truth()
-	switch {
-	case err != nil:
-		return err
-	case on:
-		d.hostSwitch = g
-	default:
-		d.idle(g, "off")
-	}
-	return nil
-}
-
 func hostCacheRatio(d *draft, g *given) error {
 	_, err := g.positive(1 << 20)
 	d.hostRatio = g

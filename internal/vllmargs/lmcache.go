@@ -39,20 +39,6 @@ func (d *draft) transferredByLMCache(g *given, parts map[string]any) {
 	}
 }
 
-// withLMCache reads SGLang's switch.
-func withLMCache(d *draft, g *given) error {
-	on, err := g.truth()
-	switch {
-	case err != nil:
-		return err
-	case on:
-		d.lmcache.by = g
-	default:
-		d.idle(g, "off")
-	}
-	return nil
-}
-
 // setting returns what a setting is and who says so; empty: nobody does.
 func (l *lmcache) setting(name string) (value, by string) {
 	if v, ok := l.given[name]; ok {

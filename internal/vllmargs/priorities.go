@@ -8,22 +8,6 @@ type prioritySwitches struct {
 	on, lowFirst, noPreemption *given
 }
 
-// prioritySwitch reads one of them into at.
-func prioritySwitch(at func(*prioritySwitches) **given) reader {
-	return func(d *draft, g *given) error {
-		on, err := g.truth()
-		if err != nil {
-			return err
-		}
-		if !on {
-			d.idle(g, "off")
-			return nil
-		}
-		*at(&d.priority) = g
-		return nil
-	}
-}
-
 // priorities turns the switches into the order of the queue: SGLang's schedule_policy is fcfs with them, and the lowest
 // number comes first only with one of them. A request that finds no place takes that of one whose priority is more than
 // 10 lower, unless another one forbids it, which is not modelled. With an order of the cache SGLang does not start

@@ -133,7 +133,7 @@ func vllmUnmodelled() table {
 		row("--prefill-context-parallel-size -pcp", one, differsAbove(1, "context split over GPUs")),
 		row("--num-lookahead-slots", one, differsAbove(0, speculative)),
 		row("--max-seq-len-to-capture --max-context-len-to-capture", one, differs("eager steps beyond a context")),
-		row("--disable-custom-all-reduce", nothing, onlyNCCL),
+		row("--disable-custom-all-reduce", nothing, switched(func(d *draft) **given { return &d.nccl })),
 		row("--enable-dbo", nothing, overlaps("two-batch")),
 		row("--rope-scaling", one, differsJSON("another context length than the model's own")),
 		row("--nnodes -n", one, differsAbove(1, "links between hosts")),
