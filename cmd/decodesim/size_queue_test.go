@@ -27,9 +27,12 @@ func TestWorkersMakeASearch(t *testing.T) {
 	at, said := port(t), newLockedText()
 	c := process(t, said, append(searchArgs("out"), "--listen", at)...)
 	token := filepath.Join("out.queue", "token")
-	require.Eventually(t, func() bool { return exists(token) }, time.Minute, 5*time.Millisecond)
-	text, err := os.ReadFile(token)
-	require.NoError(t, err)
+	var text []byte
+	written := func() bool { // the file is there before what it holds
+		text, _ = os.ReadFile(token)
+		return len(text) > 0
+	}
+	require.Eventually(t, written, time.Minute, 5*time.Millisecond)
 	require.NoError(t, os.MkdirAll("elsewhere", 0o700))
 	joins := func() {
 		w := program(t, "worker", "nats://"+strings.TrimSpace(string(text))+"@"+at)
@@ -39,7 +42,9 @@ func TestWorkersMakeASearch(t *testing.T) {
 	}
 	joins()
 	working := func() bool { return strings.Contains(said.String(), "works on size study") }
-	require.Eventually(t, working, time.Minute, time.Millisecond, said.String())
+	if !assert.Eventually(t, working, time.Minute, time.Millisecond) {
+		t.Fatal(said.String())
+	}
 	time.Sleep(300 * time.Millisecond) // somewhere among its runs
 	_ = c.Process.Signal(syscall.SIGKILL)
 	_ = c.Wait()
