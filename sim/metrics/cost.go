@@ -57,7 +57,7 @@ func SplitOf(c *sim.Cluster, d *Description, usdPerHour float64) *Split {
 		input, busy = input+float64(weight*prompts), busy+float64(weight*t.BusyS)
 	}
 	all, nowS := c.Totals(), c.Now().Seconds()
-	if busy == 0 || all.PromptTokens == 0 || all.OutputTokens == 0 {
+	if all.OutputTokens == 0 {
 		return nil
 	}
 	share := min(1, input/busy)

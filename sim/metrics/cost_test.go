@@ -82,10 +82,17 @@ func TestQueuesAreObservedEvenly(t *testing.T) {
 	}
 }
 
-// TestASpreadIsAHistogram: values, runs of steps and sums of spreads are counted as a histogram counts them.
+// TestASpreadIsAHistogram: values, runs of steps and sums of spreads are counted as a histogram counts them. Every other
+// value is a bound between two buckets.
 func TestASpreadIsAHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	value := func() sim.Duration { return sim.Duration(random.Int64N(1 << (1 + random.IntN(45)))) }
+	value := func() sim.Duration {
+		v := sim.Duration(random.Int64N(1 << (1 + random.IntN(45))))
+		if random.IntN(2) == 0 {
+			v = upper(bucket(v))
+		}
+		return v
+	}
 	for range 300 {
 		var want Hist
 		var parts [2]spread
@@ -98,6 +105,9 @@ func TestASpreadIsAHistogram(t *testing.T) {
 				continue
 			}
 			g := &sim.Segment{First: value(), Growth: sim.Duration(random.Int64N(1 << random.IntN(30))), Steps: 100}
+			if random.IntN(2) == 0 {
+				g.Growth = upper(random.IntN(100))
+			}
 			n := 1 + random.IntN(100)
 			s.addRun(g, n, w)
 			want.AddRun(g, n, w)

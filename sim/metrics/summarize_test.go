@@ -265,6 +265,16 @@ func TestARentIsOfPromptsAndOutputs(t *testing.T) {
 	}
 }
 
+// TestWhatTheBusiestWindowNeedsHasAPrice: four arrive in a second, the first after a quarter of one, so
+// that the first 5 s have 19 arrivals and all others that are whole have 20.
+func TestWhatTheBusiestWindowNeedsHasAPrice(t *testing.T) {
+	f := &metrics.Full{}
+	f.Windows = metrics.NewWindows(metrics.WindowArguments{Width: 5 * sim.Second})
+	_, s, _ := record(t, f, "workload.requests=201")
+	require.EqualValues(t, 19, s.OverTime.Windows[0].Arrived)
+	assert.InEpsilon(t, s.Cost.USDPerHour*(1-19.9/20), s.Cost.PeakUSDPerHour, 1e-9)
+}
+
 // TestRentsAreByPurchase: of three replicas one is reserved and one a spot one, and all are always up. The third costs
 // as much as each does where none is.
 func TestRentsAreByPurchase(t *testing.T) {

@@ -232,3 +232,15 @@ func TestUnitsAreWhatTheyAreCalled(t *testing.T) {
 	assert.EqualValues(t, 2, outputs.Weight())
 	assert.InDelta(t, 1, outputs.Mode(), 0, "the least of two that come once each")
 }
+
+// TestWhatIsAtABoundIsBelowIt, as in the buckets of a server: of answers with 1, 2, 2 and 4 tokens three have no more
+// than two.
+func TestWhatIsAtABoundIsBelowIt(t *testing.T) {
+	_, outputs := views.Tokens([]views.Record{record(1), record(1, 2), record(3, 4), record(1, 2, 3, 4)})
+	for x, want := range map[float64]float64{0.5: 0, 1: .25, 1.5: .25, 2: .75, 3: .75, 4: 1, 9: 1} {
+		assert.InDelta(t, want, outputs.Below(x), 1e-12, "%g tokens", x)
+	}
+	_, none := views.Tokens(nil)
+	of := none.Below(1)
+	assert.True(t, of != of, "not a number")
+}

@@ -151,9 +151,11 @@ func TestToolsDisagreeAboutGoodRequests(t *testing.T) {
 			assert.InDelta(t, float64(c.good)/float64(c.judged), g.Share, 1e-12)
 		}
 	}
-	r.SLO = metrics.Limits{}
-	for _, tool := range views.Tools() {
-		assert.Nil(t, views.Of(tool, r).Goodput, tool.Name)
+	for _, slo := range []metrics.Limits{{}, {Queue: sim.Second}} {
+		r.SLO = slo
+		for _, tool := range views.Tools() {
+			assert.Nil(t, views.Of(tool, r).Goodput, "%s: no client knows how long it waited in the queue", tool.Name)
+		}
 	}
 }
 
