@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	drawn  = 1600 // of each kind of All
-	others = 1600 // of One, from the first on
+	drawn       = 1600 // of each kind of All
+	others      = 1600 // of One, from the first on
+	decodeSides = 400  // of DecodeSide
 )
 
 // rare are numbers of further scenarios of One: of 24,000, those in which something decides that decides in none of the
@@ -24,6 +25,9 @@ func Compared() []Scenario {
 	}
 	for _, number := range rare() {
 		all = append(all, One(number))
+	}
+	for number := range uint64(decodeSides) {
+		all = append(all, DecodeSide(number))
 	}
 	return all
 }
@@ -102,13 +106,7 @@ func (r draw) crowd(s Scenario, p Pool, two bool) Scenario {
 			nodes = append(nodes, s.Tree.Add(parent, 1+r.Int32N(5)))
 		}
 	}
-	last := s.Requests[len(s.Requests)-1]
-	for range 2 + r.IntN(4) {
-		last.ID++
-		last.Prompt, last.Output, last.Priority = 1+r.Int32N(12), 1+r.Int32N(12), int8(r.IntN(2))
-		last.MaxOutput, last.Arrival = 0, last.Arrival.Add(sim.Millisecond*sim.Duration(r.Int64N(9)))
-		s.Requests = append(s.Requests, last)
-	}
+	r.more(&s)
 	for i := range s.Requests {
 		s.Requests[i].Content = 0
 		if n := nodes[r.IntN(len(nodes))]; s.Tree.Tokens(n) < s.Requests[i].Prompt {
@@ -127,4 +125,28 @@ func (r draw) crowd(s Scenario, p Pool, two bool) Scenario {
 	})
 	second.Requests, second.Tree = s.Requests, s.Tree
 	return second
+}
+
+// more adds requests behind those that there are.
+func (r draw) more(s *Scenario) {
+	last := s.Requests[len(s.Requests)-1]
+	for range 2 + r.IntN(4) {
+		last.ID++
+		last.Prompt, last.Output, last.Priority = 1+r.Int32N(12), 1+r.Int32N(12), int8(r.IntN(2))
+		last.MaxOutput, last.Arrival = 0, last.Arrival.Add(sim.Millisecond*sim.Duration(r.Int64N(9)))
+		s.Requests = append(s.Requests, last)
+	}
+}
+
+// DecodeSide draws a decode side of SGLang that composes steps while others run, by its number. It leaves a token free
+// for each request, which is so little that it retracts most of them sooner or later.
+func DecodeSide(number uint64) Scenario {
+	r := draw{rand.New(rand.NewPCG(29, number))}
+	s := r.two(func(d *Pool) {
+		d.Ahead, d.Caches, d.Blocks = true, false, int64(r.one(15, 18))
+		r.sglang(d)
+	})
+	s.Pools[1].Speculation = nil
+	r.more(&s)
+	return s
 }
