@@ -65,11 +65,14 @@ func Reserved(blocks int64, canRestore bool) sim.Reserved {
 	}
 }
 
-// HostBlocks returns how many blocks of host memory there are for what is restored; with queued batches, enough.
+// HostBlocks returns how many blocks of host memory there are for what is restored; with queued batches, enough, or too
+// few for most of it.
 func HostBlocks(blocks int64, r sim.Reserved, queues bool) int64 {
 	switch {
 	case !r.Restores:
 		return 0
+	case queues && blocks%5 == 0:
+		return blocks / 3
 	case queues:
 		return 1 << 40
 	}
