@@ -60,7 +60,7 @@ func SplitOf(c *sim.Cluster, d *Description, usdPerHour float64) *Split {
 	if all.OutputTokens == 0 {
 		return nil
 	}
-	share := min(1, input/busy)
+	share := input / busy
 	usd := 1e6 * usdPerHour / 3600 * nowS
 	return &Split{share, share * usd / float64(all.PromptTokens), (1 - share) * usd / float64(all.OutputTokens)}
 }

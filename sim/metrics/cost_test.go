@@ -82,8 +82,8 @@ func TestQueuesAreObservedEvenly(t *testing.T) {
 	}
 }
 
-// TestASpreadIsAHistogram: values, runs of steps and sums of spreads are counted as a histogram counts them. Every other
-// value is a bound between two buckets.
+// TestASpreadIsAHistogram: values, runs of steps and sums of spreads are counted as a histogram counts them. Every
+// other value is a bound between two buckets.
 func TestASpreadIsAHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	value := func() sim.Duration {

@@ -33,7 +33,7 @@ func bucket(d sim.Duration) int {
 	return int(math.Float64bits(float64(u))>>(52-subBits)) - offset
 }
 
-// upper returns the exclusive upper bound of bucket i.
+// upper returns the exclusive upper bound of bucket i; −1 is that below the first one.
 func upper(i int) sim.Duration {
 	if i < 2<<subBits {
 		return sim.Duration(i+1) << floorBits
@@ -44,11 +44,7 @@ func upper(i int) sim.Duration {
 
 // midpoint returns the value that stands for bucket i.
 func midpoint(i int) float64 {
-	lo := sim.Duration(0)
-	if i > 0 {
-		lo = upper(i - 1)
-	}
-	return (float64(lo) + float64(upper(i))) / 2
+	return (float64(upper(i-1)) + float64(upper(i))) / 2
 }
 
 // Add counts d, w times.
@@ -182,7 +178,7 @@ func (h *Hist) bucketOf(rank uint64) int {
 			return i
 		}
 	}
-	return len(h.count) - 1
+	panic("metrics: a rank beyond all values")
 }
 
 // from returns how many values are in bucket i or above.

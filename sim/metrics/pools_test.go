@@ -24,14 +24,14 @@ func (even) Price(_ []sim.Shape, g *sim.Segment) {
 const failsAt = sim.Time(6 * sim.Second / 5)
 
 // halfway fails the second replica at 1.2 s and starts it again at 3 s.
-type halfway struct{}
+type halfway struct{ retry bool }
 
-func (halfway) Control(now sim.Time, c *sim.Cluster) sim.Time {
+func (h halfway) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	switch now {
 	case 0:
 		return failsAt
 	case failsAt:
-		c.Fail(c.Pool(0).Instance(1), true)
+		c.Fail(c.Pool(0).Instance(1), h.retry)
 		return sim.Time(3 * sim.Second)
 	}
 	c.Start(c.Pool(0), 0)
@@ -61,7 +61,7 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 	describe := metrics.Description{
 		GPUs: 4, USDPerHour: 8, Pools: []metrics.PoolDescription{{Role: "serve", GPU: "toy", GPUs: 2, USDPerHour: 4}},
 	}
-	simulated := func(changes bool) (*metrics.Summary, *sim.Cluster, []metrics.Sample) {
+	simulated := func(changes, retry bool) (*metrics.Summary, *sim.Cluster, []metrics.Sample) {
 		f, line := &metrics.Full{}, metrics.NewTimeline(0)
 		config := sim.Config{
 			Source: new(beat), Sink: f, Observe: line.Observe, Pools: []*sim.PoolSpec{{
@@ -70,7 +70,7 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 			}},
 		}
 		if changes {
-			config.Controller, config.Admission = halfway{}, few{}
+			config.Controller, config.Admission = halfway{retry}, few{}
 		}
 		c, err := sim.New(config)
 		require.NoError(t, err)
@@ -78,11 +78,11 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 		c.Run()
 		return f.Summary(describe), c, line.Samples(c)
 	}
-	still, _, _ := simulated(false)
+	still, _, _ := simulated(false, false)
 	assert.InEpsilon(t, 8, still.Cost.USDPerHour, 1e-12)
 	assert.Zero(t, still.Pools[0].ReplicasMean)
 	assert.Nil(t, still.Transfers)
-	s, c, samples := simulated(true)
+	s, c, samples := simulated(true, true)
 	now := c.Now().Seconds()
 	assert.InEpsilon(t, 2-1.8/now, s.Pools[0].ReplicasMean, 1e-9)
 	assert.InEpsilon(t, 2*(2-1.8/now), s.Pools[0].GPUsMean, 1e-9)
@@ -95,6 +95,9 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 	s.Requests.Restarted = 0
 	assert.Equal(t, metrics.Requests{Arrived: 20, Completed: 10, Rejected: 10, NotAdmitted: 10}, s.Requests)
 	assert.Equal(t, "10 of 20 requests were not admitted", s.Warnings[0])
+	s, _, _ = simulated(true, false)
+	assert.Positive(t, s.Requests.Failed, "they do not begin again")
+	assert.Contains(t, strings.Join(s.Warnings, "; "), " failed, for their clients disconnected, or their replica failed")
 	live := map[int]bool{}
 	for _, m := range samples {
 		live[m.Pools[0].Live] = true

@@ -155,7 +155,7 @@ func (m *Recorder) visible(r *sim.Request, at sim.Time, o sim.Outcome) {
 		seen = r.First
 	}
 	switch {
-	case r.Emitted > r.Reasoning && r.Emitted > 0:
+	case r.Emitted > r.Reasoning:
 		ttfo := seen.Sub(r.Arrival) + m.Egress
 		m.TTFO.One(ttfo)
 		if m.Windows != nil {

@@ -89,8 +89,9 @@ func TestVerdictsAreThoseOfASortedList(t *testing.T) {
 
 // TestShardsJudgeAsOneRecorder, whichever shard a request ends in.
 func TestShardsJudgeAsOneRecorder(t *testing.T) {
-	rules := Rules{{Share: 0.5, Terms: []Term{{Metric: RuleE2E, Limit: 9}}}, rule(RuleTTFT, 50, sim.Second)}
-	whole, parts := Recorder{Rules: rules}, Recorder{Rules: rules}
+	rules := Rules{{Share: 0.5, Terms: []Term{{Metric: RuleE2E, Limit: 9}}}, rule(RuleTTFT, 50, sim.Second),
+		rule(RuleTTFO, 50, sim.Second)}
+	whole, parts := Recorder{Rules: rules, Thinks: true}, Recorder{Rules: rules, Thinks: true}
 	for i := range 7 {
 		shard := parts.Shard().(*Recorder)
 		for _, m := range []*Recorder{&whole, shard} {
@@ -104,6 +105,7 @@ func TestShardsJudgeAsOneRecorder(t *testing.T) {
 	}
 	assert.Equal(t, whole.Verdicts(), parts.Verdicts())
 	assert.Equal(t, 2.0/7, whole.Verdicts()[0].Value)
+	assert.Equal(t, math.Inf(1), parts.Verdicts()[2].Value, "four of seven had nothing to read")
 }
 
 func TestARuleWithoutMeasurementsIsNotKeptButByGaps(t *testing.T) {

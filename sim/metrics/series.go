@@ -244,10 +244,7 @@ func (s *Series) WidthS() float64 { return math.Ldexp(1e-12, int(s.shift)) }
 // spread evenly over it.
 func (s *Series) Below(m Of, group int, d sim.Duration) float64 {
 	at := bucket(d) >> coarseBits
-	low, high := sim.Duration(0), upper(at<<coarseBits|(1<<coarseBits-1))
-	if at > 0 {
-		low = upper(at<<coarseBits - 1)
-	}
+	low, high := upper(at<<coarseBits-1), upper(at<<coarseBits|(1<<coarseBits-1))
 	share := float64(d-low) / float64(high-low)
 	counts, sum := s.groups[group][m], 0.0
 	for i := range min(at, len(counts)) {

@@ -101,14 +101,12 @@ func requireListed(t *testing.T, s *Series, list []observation, ended []sim.Requ
 			below := 0.0
 			for at, n := range coarse[i][of] {
 				if n > 0 {
-					edge := sim.Duration(0)
-					if at > 0 {
-						edge = upper(at<<coarseBits - 1)
-					}
-					require.InDelta(t, below, s.Below(of, i, edge), 1e-6)
+					require.InDelta(t, below, s.Below(of, i, upper(at<<coarseBits-1)), 1e-6)
 				}
 				below += float64(n)
 			}
+			beyond := upper(len(s.groups[i][of])<<coarseBits - 1)
+			require.InDelta(t, below, s.Below(of, i, beyond), 1e-6)
 			require.InDelta(t, below, s.Below(of, i, 1<<60), 1e-6)
 		}
 	}

@@ -15,18 +15,11 @@ type spread struct {
 // room makes room for the buckets from i to j, and an eighth of an octave on the sides that grow.
 func (s *spread) room(i, j int) {
 	const more = 1 << (subBits - 3)
-	end := s.first + len(s.count)
+	first, end := max(0, i-more), j+more
 	if len(s.count) == 0 {
-		s.first, s.count = max(0, i-more), make([]uint64, j-max(0, i-more)+1+more)
-		return
+		s.first = first
 	}
-	first := s.first
-	if i < first {
-		first = max(0, i-more)
-	}
-	if j >= end {
-		end = j + 1 + more
-	}
+	first, end = min(first, s.first), max(end, s.first+len(s.count))
 	count := make([]uint64, end-first)
 	copy(count[s.first-first:], s.count)
 	s.first, s.count = first, count

@@ -264,6 +264,21 @@ workload:
 	assert.Equal(t, [2]int64{0, 100}, [2]int64{s.Pools[0].Received, s.Pools[1].Received})
 }
 
+// TestTiersAddUpToAllHits: what was cached of the prompts of agents was in the GPU, in host memory or on drives.
+func TestTiersAddUpToAllHits(t *testing.T) {
+	_, s, _ := whole(t, agents, nil, "pools.serve.num_gpu_blocks=300", "pools.serve.kv_offloading_size=0.01",
+		"pools.serve.kv_tiers={nvme: {size_gib: 1, read_bps: 1e11}}")
+	tiers, sum := s.Pools[0].KVTiers, 0.0
+	require.Len(t, tiers, 3)
+	for _, tier := range tiers {
+		sum += tier.HitRate
+	}
+	assert.Positive(t, tiers[2].HitRate)
+	assert.InDelta(t, *s.Pools[0].PrefixHitRate, sum, 1e-12)
+	_, s, _ = whole(t, agents, nil)
+	assert.Empty(t, s.Pools[0].KVTiers)
+}
+
 // TestATimelineIsSpacedByTheSpanOfItsRun, 2048 samples of it, but no closer than a millisecond; without a span of which
 // the clock has an end it begins there.
 func TestATimelineIsSpacedByTheSpanOfItsRun(t *testing.T) {

@@ -101,7 +101,7 @@ func (w *Windows) at(t sim.Time) *window {
 	if w.now >= 0 && t >= w.from && t < w.to {
 		return &w.list[w.now]
 	}
-	seen := max(0, t.Add(w.Egress))
+	seen := t.Add(w.Egress)
 	for int64(seen)/int64(w.width) >= windowsMax {
 		w.double()
 	}
@@ -127,7 +127,7 @@ func (w *Windows) double() {
 	for i := range w.list {
 		if i%2 == 1 {
 			w.list[i/2].merge(&w.list[i])
-		} else if i > 0 {
+		} else {
 			w.list[i/2] = w.list[i]
 		}
 	}
@@ -150,7 +150,6 @@ func (w *Windows) merge(o *Windows) {
 	for i := range o.list {
 		w.list[i].merge(&o.list[i])
 	}
-	w.now = -1
 }
 
 // align gives w the windows of o, which has recorded all that w has.

@@ -246,6 +246,19 @@ func TestWindowsDoubleWhereTheyAreTooMany(t *testing.T) {
 	require.Len(t, w.list, windowsMax/2+1)
 }
 
+// TestATokenAtTheEndOfAWindowIsOfTheNext, and one a picosecond before is not: of steps that take a quarter of a window.
+func TestATokenAtTheEndOfAWindowIsOfTheNext(t *testing.T) {
+	for early, want := range map[sim.Duration][]uint64{0: {0, 3, 4, 4, 1}, 1: {0, 4, 4, 4}} {
+		w := NewWindows(WindowArguments{Width: 4 * sim.Millisecond})
+		w.steps(sim.Time(4*sim.Millisecond-early), &sim.Segment{First: sim.Millisecond, Steps: 12}, 12, 1)
+		var got []uint64
+		for i := range w.list {
+			got = append(got, w.list[i].of[RuleITL].n)
+		}
+		require.Equal(t, want, got, "%d ps", early)
+	}
+}
+
 // TestABacklogIsFarMoreThanUsuallyWait: compared with its definition, over runs of windows that meet the SLO, break it
 // or have nothing to judge. Half of the windows that met it had no more waiting than the usual number.
 func TestABacklogIsFarMoreThanUsuallyWait(t *testing.T) {

@@ -120,6 +120,14 @@ func TestPercentilesAreNumpys(t *testing.T) {
 	})
 }
 
+// TestAGapAsLongAsAStallIsNone: of two gaps one is longer.
+func TestAGapAsLongAsAStallIsNone(t *testing.T) {
+	s := views.SmoothnessOf([]views.Record{record(0, 500, 1001), record(0, 500, 1000)},
+		views.Pace{StallS: .5, ReaderTokensPerS: 10})
+	assert.EqualValues(t, 1, s.Stalls)
+	assert.InDelta(t, .5, s.StalledShare, 1e-12)
+}
+
 // TestToolsDisagreeAboutGoodRequests: one request keeps both limits, one misses that on TPOT, and one has a single
 // token.
 func TestToolsDisagreeAboutGoodRequests(t *testing.T) {

@@ -59,11 +59,7 @@ func (m *Measure) Values(r *Record) (values []float64, weight int64) {
 	if len(r.Chunks) == 0 {
 		return nil, 0
 	}
-	m.each(r, func(x float64, w int64) {
-		if w > 0 {
-			values, weight = append(values, x), w
-		}
-	})
+	m.each(r, func(x float64, w int64) { values, weight = append(values, x), w })
 	return values, weight
 }
 
