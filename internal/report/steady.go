@@ -28,13 +28,17 @@ func intervals(t *text.Page, s *metrics.Summary) {
 		return
 	}
 	rows := [][]string{{text.WholePercent(x.Confidence), "mean", "p50", "p90", "p95", "p99", ""}}
+	task := metrics.Quantiles{}
+	if s.Latency.Task != nil {
+		task = *s.Latency.Task
+	}
 	for _, of := range []struct {
 		name     string
 		i        *metrics.Intervals
 		measured metrics.Quantiles
 	}{{"TTFT", x.TTFT, s.Latency.TTFT}, {"ITL", x.ITL, s.Latency.ITL},
 		{"ITL, chunks", x.ITLChunk, s.Latency.ITLChunk}, {"TPOT", x.TPOT, s.Latency.TPOT},
-		{"E2E", x.E2E, s.Latency.E2E}} {
+		{"E2E", x.E2E, s.Latency.E2E}, {"task", x.Task, task}} {
 		if of.i == nil {
 			continue
 		}

@@ -187,3 +187,52 @@ func contains(r metrics.Range, x float64) int {
 	}
 	return 0
 }
+
+// TestIntervalsOfTaskTimesCoverWhatQueueingTheorySays: tasks that wait for one another, as in M/M/1, where the time in
+// the system is exponential. Neighbours are correlated over hundreds of tasks. Each task is one request here.
+func TestIntervalsOfTaskTimesCoverWhatQueueingTheorySays(t *testing.T) {
+	t.Parallel()
+	const rho, tasks = .8, 20_000
+	seeds := soak.Cases(40, 1000)
+	var means, tails int
+	for seed := range uint64(seeds) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		m := &metrics.Recorder{Series: metrics.NewSeries()}
+		begun, free := 0.0, 0.0
+		for range tasks {
+			begun += rnd.ExpFloat64() / rho
+			free = max(begun, free) + rnd.ExpFloat64()
+			at := sim.Time(sim.Seconds(begun))
+			k := &metrics.Task{Begun: at, Ended: at.Add(sim.Seconds(free - begun))}
+			r := sim.Request{Arrival: at}
+			r.First, r.Last, r.Emitted = k.Ended, k.Ended, 1
+			m.Done(&r, k.Ended, sim.Completed)
+			m.Task(k)
+		}
+		s := Of(m, Run{})
+		require.NotNil(t, s.Task)
+		means += contains(s.Task.Mean, 1/(1-rho))
+		tails += contains(s.Task.P95, math.Log(20)/(1-rho))
+	}
+	t.Logf("of %d intervals of task times %d contain the mean and %d the p95", seeds, means, tails)
+	least := int(.95*float64(seeds) - 4.2*math.Sqrt(.95*.05*float64(seeds)))
+	require.GreaterOrEqual(t, means, least)
+	require.GreaterOrEqual(t, tails, least)
+}
+
+// TestTaskTimesOfARunHaveIntervalsWhereTasksAreRecorded: no run without agents has them, and one of too few tasks does
+// not either.
+func TestTaskTimesOfARunHaveIntervalsWhereTasksAreRecorded(t *testing.T) {
+	m := queue(t, 1, 4, 2, 5000, exponential)
+	require.Nil(t, Of(m, Run{}).Task)
+	for i := range 200 {
+		at := sim.Time(sim.Seconds(float64(10 * i)))
+		m.Task(&metrics.Task{Begun: at, Ended: at.Add(sim.Seconds(float64(5 + i%7)))})
+		if n := i + 1; n == 1 || n == fewest-1 || n == fewest {
+			require.Equal(t, n >= fewest, Of(m, Run{}).Task != nil, n)
+		}
+	}
+	s := Of(m, Run{})
+	require.Equal(t, 1, contains(s.Task.Mean, m.Tasks.Time.MeanS()))
+	require.Equal(t, 1, contains(s.Task.P50, m.Tasks.Time.QuantileS(.5)))
+}

@@ -102,12 +102,17 @@ func (w *window) attainment(measured float64) *metrics.Range {
 // no upper end, or nothing was measured.
 func widest(s *metrics.Steady, m *metrics.Recorder) (share *float64, of string) {
 	most := 0.0
-	for _, l := range []struct {
+	type latency struct {
 		name     string
 		i        *metrics.Intervals
 		measured metrics.Quantiles
-	}{{"TTFT", s.TTFT, m.TTFT.Quantiles()}, {"ITL", s.ITL, m.ITL.Quantiles()}, {"TPOT", s.TPOT, m.TPOT.Quantiles()},
-		{"E2E", s.E2E, m.E2E.Quantiles()}} {
+	}
+	all := []latency{{"TTFT", s.TTFT, m.TTFT.Quantiles()}, {"ITL", s.ITL, m.ITL.Quantiles()},
+		{"TPOT", s.TPOT, m.TPOT.Quantiles()}, {"E2E", s.E2E, m.E2E.Quantiles()}}
+	if m.Tasks != nil {
+		all = append(all, latency{"task", s.Task, m.Tasks.Time.Quantiles()})
+	}
+	for _, l := range all {
 		if l.i == nil {
 			continue
 		}

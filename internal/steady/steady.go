@@ -74,6 +74,9 @@ func Of(m *metrics.Recorder, r Run) *metrics.Steady {
 		s.ITLChunk = w.intervals(metrics.OfITL, chunks)
 	}
 	s.TPOT, s.E2E = w.intervals(metrics.OfTPOT, &m.TPOT), w.intervals(metrics.OfE2E, &m.E2E)
+	if m.Tasks != nil {
+		s.Task = w.intervals(metrics.OfTask, &m.Tasks.Time)
+	}
 	if judged := m.Recorded + m.Unserved; judged > 0 && m.SLO != (metrics.Limits{}) {
 		s.Attainment = w.attainment(float64(m.Attained) / float64(judged))
 	}

@@ -11,8 +11,9 @@ import (
 // width. All of it is integers that belong to an instant, so neither the order in which a run is reported nor the parts
 // in which it is simulated make a difference.
 //
-// A request belongs to the slot in which it arrived, a gap between chunks of tokens to that of its second chunk. The
-// warm-up of the Recorder does not count here: where a warm-up ends is one of the things a series is asked.
+// A request belongs to the slot in which it arrived, a task to that in which it began, and a gap between chunks of
+// tokens to that of its second chunk. The warm-up of the Recorder does not count here: where a warm-up ends is one of
+// the things a series is asked.
 type Series struct {
 	shift  uint     // a slot is 2^shift ps wide
 	last   sim.Time // arrival of a request that has ended
@@ -43,6 +44,7 @@ const (
 	OfITL
 	OfTPOT
 	OfE2E
+	OfTask
 	NumSeries
 )
 
@@ -197,6 +199,9 @@ func (s *Series) request(m Of, r *sim.Request, d sim.Duration) {
 	v.Sum.AddOne(uint64(d))
 	s.coarse(m, i, bucket(d)>>coarseBits, 1)
 }
+
+// task counts the time of a task that was completed.
+func (s *Series) task(t *Task) { s.count(OfTask, s.slot(t.Begun), t.Ended.Sub(t.Begun), 1) }
 
 // ended counts a request that ended at an instant, and whether it met the SLO.
 func (s *Series) ended(r *sim.Request, at sim.Time, o sim.Outcome, good bool) {

@@ -35,6 +35,7 @@ type Steady struct {
 	ITLChunk   *Intervals `json:"itl_chunk_s,omitempty"` // in place of itl_s, where clients receive some tokens together
 	TPOT       *Intervals `json:"tpot_s,omitempty"`
 	E2E        *Intervals `json:"e2e_s,omitempty"`
+	Task       *Intervals `json:"task_s,omitempty"` // absent where there are no agents, too
 	Attainment *Range     `json:"attainment,omitempty"`
 }
 

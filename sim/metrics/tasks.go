@@ -66,6 +66,9 @@ func (m *Recorder) Task(t *Task) {
 	}
 	k := m.Tasks
 	k.endings[t.Ending]++
+	if m.Series != nil && t.Ending == TaskCompleted {
+		m.Series.task(t)
+	}
 	if t.Begun < m.Warmup || t.Ending == TaskUnfinished {
 		return
 	}
