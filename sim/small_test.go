@@ -27,7 +27,7 @@ func smallScenario(s *small.Scenario) scenario {
 			sc.order = schedulers.Priority{}
 		}
 		sc.uncached, sc.loads = !p.Caches, p.Loads
-		sc.recomputes, sc.maxNumSeqs = p.Recomputes, p.Seqs()
+		sc.recomputes, sc.maxNumSeqs, sc.swapBlocks = p.Recomputes, p.Seqs(), p.Host
 		return sc
 	}
 	sc := pool(&s.Pools[0])
@@ -73,7 +73,10 @@ func smallEqualsTwin(t *testing.T, i int, sc scenario) string {
 	for _, r := range twin.all {
 		o := small.Outcome{Ended: r.outcome, Cached: r.Cached}
 		if n := len(r.tokens); n > 0 {
-			o.First, o.Last = r.tokens[0], r.tokens[n-1]
+			o.First = r.tokens[0]
+			if r.outcome == sim.Completed.String() {
+				o.Last = r.tokens[n-1]
+			}
 		}
 		outcomes = append(outcomes, o)
 	}

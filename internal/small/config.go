@@ -32,6 +32,7 @@ func (p *Pool) spec() *sim.PoolSpec {
 		Scheduler: p.Scheduler, Router: routers.LeastLoaded{}, FillsQueue: p.Blocks%2 == 0, UnnamedFirst: p.Blocks%2 == 0,
 		DefersFrees: p.Loads && p.Blocks/2%2 == 0, MaxNumSeqs: p.Seqs(),
 	}
+	spec.SwapBlocks = p.Host
 	if p.ByPriority {
 		spec.Order = schedulers.Priority{}
 	}

@@ -21,7 +21,7 @@ func Outcomes() []string { return strings.Fields(outcomes) }
 // Outcome is what became of a request.
 type Outcome struct {
 	Ended       string
-	First, Last sim.Time // tokens
+	First, Last sim.Time // tokens; 0: none, or it was not completed
 	Cached      int32
 }
 

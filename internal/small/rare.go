@@ -11,6 +11,7 @@ const (
 	drawn       = 1600 // of each kind of All
 	others      = 1600 // of One, from the first on
 	decodeSides = 400  // of DecodeSide
+	impatient   = 1200 // of Impatient
 )
 
 // rare are numbers of further scenarios of One: of 24,000, those in which something decides that decides in none of the
@@ -28,6 +29,9 @@ func Compared() []Scenario {
 	}
 	for number := range uint64(decodeSides) {
 		all = append(all, DecodeSide(number))
+	}
+	for number := range uint64(impatient) {
+		all = append(all, Impatient(number))
 	}
 	return all
 }
@@ -148,5 +152,29 @@ func DecodeSide(number uint64) Scenario {
 	})
 	s.Pools[1].Speculation = nil
 	r.more(&s)
+	return s
+}
+
+// Impatient draws a scenario by its number, the clients of which cancel some of their requests: often just as a step
+// ends. Where vLLM V0 is drawn without caches, it swaps or gives way to static
+// batches.
+func Impatient(number uint64) Scenario {
+	s := One(others + number)
+	if number%8 == 3 {
+		s = DecodeSide(decodeSides + number)
+	}
+	r := draw{rand.New(rand.NewPCG(31, number))}
+	if v0, ok := s.Pools[0].Scheduler.(*schedulers.PrefillFirst); ok && !s.Pools[0].Caches {
+		v0.Preempt, s.Pools[0].Host = sim.Swap, r.Int64N(12)
+		if r.flag() {
+			s.Pools[0].Scheduler = &schedulers.Static{MaxBatchSize: int(r.one(1, 2, 3, 8)),
+				MaxNumBatchedTokens: r.one(12, 20, 30, 100)}
+		}
+	}
+	for i := range s.Requests {
+		if q := &s.Requests[i]; r.flag() {
+			q.Deadline = q.Arrival.Add(sim.Millisecond / 2 * sim.Duration(1+r.Int64N(60)))
+		}
+	}
 	return s
 }

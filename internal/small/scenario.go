@@ -27,6 +27,7 @@ type Pool struct {
 	Scheduler   sim.Scheduler
 	ByPriority  bool
 	Blocks      int64
+	Host        int64 // blocks of host memory to which vLLM V0 swaps
 	MaxLen      int32
 	Ahead       bool // steps are composed while others run
 	Caches      bool

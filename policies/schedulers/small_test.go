@@ -20,7 +20,10 @@ type outcomes struct {
 func (o *outcomes) Done(r *sim.Request, _ sim.Time, ended sim.Outcome) {
 	o.all[r.ID] = small.Outcome{Ended: ended.String(), Cached: r.Cached}
 	if r.Emitted > 0 {
-		o.all[r.ID].First, o.all[r.ID].Last = r.First, r.Last
+		o.all[r.ID].First = r.First
+	}
+	if ended == sim.Completed {
+		o.all[r.ID].Last = r.Last
 	}
 }
 
