@@ -138,19 +138,26 @@ func TestWhatMayStillBeEmittedIsClipped(t *testing.T) {
 		{4096 + 4096 + 7, 4500 + 4197 + 7}, {0, 0}}, s.sums)
 }
 
-// TestTokensAreCountedAsTheyAreEmitted: of a request alone, in steps that are taken together.
+// TestTokensAreCountedAsTheyAreEmitted: of a request alone, in steps that are taken together. Its prompt of one token
+// and all that it has emitted are in blocks by then, those of the token under way among them.
 func TestTokensAreCountedAsTheyAreEmitted(t *testing.T) {
-	sc := aheadScenario(false)
-	sc.requests = []sim.Request{{Prompt: 1, Output: 50}}
-	c := sc.config(newJournal())
-	n := sim.Duration(0)
-	c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
-		require.Equal(t, int64(n), c.State(now).OutputTokens)
-		n++
-		return sim.Time(promptTime).Add((n-1)*stepTime + stepTime/2)
+	for _, size := range []int32{1, 3, 16} {
+		sc := aheadScenario(false)
+		sc.blockSize, sc.requests = size, []sim.Request{{Prompt: 1, Output: 50}}
+		c := sc.config(newJournal())
+		n := int64(0)
+		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+			state := c.State(now)
+			require.Equal(t, n, state.OutputTokens)
+			if n > 0 {
+				require.Equal(t, (1+n+int64(size)-1)/int64(size), state.KVUsed, "after %d tokens", n)
+			}
+			n++
+			return sim.Time(promptTime).Add(sim.Duration(n-1)*stepTime + stepTime/2)
+		}
+		run(t, c)
+		require.EqualValues(t, 50, n)
 	}
-	run(t, c)
-	require.Equal(t, sim.Duration(50), n)
 }
 
 // TestAHorizonReportsTheStepsThatHaveEnded of a request alone: the first token and five more, and none of the next

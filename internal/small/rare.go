@@ -155,8 +155,8 @@ func DecodeSide(number uint64) Scenario {
 	return s
 }
 
-// Impatient draws a scenario by its number, the clients of which cancel some of their requests: often just as a step
-// ends. Where vLLM V0 is drawn without caches, it swaps or gives way to static
+// Impatient draws a scenario by its number, the clients of which cancel some of their requests, often just as a step
+// ends, or cannot see the first of their tokens. Where vLLM V0 is drawn without caches, it swaps or gives way to static
 // batches.
 func Impatient(number uint64) Scenario {
 	s := One(others + number)
@@ -172,8 +172,12 @@ func Impatient(number uint64) Scenario {
 		}
 	}
 	for i := range s.Requests {
-		if q := &s.Requests[i]; r.flag() {
+		q := &s.Requests[i]
+		if r.flag() {
 			q.Deadline = q.Arrival.Add(sim.Millisecond / 2 * sim.Duration(1+r.Int64N(60)))
+		}
+		if r.flag() {
+			q.Reasoning = r.Int32N(q.Output + 1)
 		}
 	}
 	return s
