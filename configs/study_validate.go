@@ -67,7 +67,8 @@ func (s *Study) checkSubject(c *checker) {
 	}
 	if s.Trace == "" && !slices.ContainsFunc(s.Set, func(set string) bool { return strings.HasPrefix(set, "workload.") }) {
 		c.fail("trace", "missing; expected a file of recorded requests, or lengths by workload.prompt_tokens=1000 (or a "+
-			"law such as {distribution: lognormal, mean: 1000, cv: 1}) and workload.output_tokens=300 in set")
+			"law such as {distribution: lognormal, mean: 1000, cv: 1}) and workload.output_tokens=300 in set; or --prompt "+
+			"1000 and --output 300")
 	}
 }
 

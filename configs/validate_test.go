@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
 func TestImpossibleScenariosAreRefused(t *testing.T) {
@@ -127,6 +130,9 @@ var impossibleWorkloads = []struct{ yaml, want string }{
 			fixedPrompts, ""), `chat.yaml:8:1: workload.prompt_tokens: missing; expected a length law, such as {distribution: fixed, mean: 512}`},
 	{with("fixed, mean: 100", "fixe, mean: 100"),
 		`chat.yaml:10:19: workload.prompt_tokens.distribution: "fixe" is unknown; did you mean "fixed"?`},
+	{with(fixedPrompts, "prompt_tokens: {mean: 100}"), `chat.yaml:10:3: workload.prompt_tokens.distribution: missing; ` +
+		`expected workload.prompt_tokens={distribution: lognormal, mean: 1000, cv: 1}, say, or workload.prompt_tokens=1000 ` +
+		`for a fixed length; valid values: ` + strict.Quoted(lengths.Names())},
 	{with("mean: 100", "mean: 100, cv: 1"),
 		`chat.yaml:10:51: workload.prompt_tokens.cv: is 1; accepted: null, for fixed has no such parameter`},
 	{with("mean: 100", "mean: 0"),

@@ -277,7 +277,12 @@ func (w *Workload) checkClasses(c *checker) {
 
 // law requires the name of a law, with a suggestion, and both coordinates of its points.
 func (c *checker) law(path string, l *lengths.Spec) {
-	if l != nil {
-		c.named(path+".distribution", l.Distribution, lengths.Names())
+	if l == nil {
+		return
 	}
+	if l.Distribution == "" {
+		c.fail(path+".distribution", "missing; expected %[1]s={distribution: lognormal, mean: 1000, cv: 1}, say, or "+
+			"%[1]s=1000 for a fixed length; valid values: %[2]s", path, strict.Quoted(lengths.Names()))
+	}
+	c.oneOf(path+".distribution", l.Distribution, lengths.Names())
 }

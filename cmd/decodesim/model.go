@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/text"
@@ -59,7 +60,7 @@ and then --published says what the publisher counts, from which 2 % is as far as
 			}
 			x, refused := describe.Check(source)
 			if refused != nil {
-				refused = fmt.Errorf("%s: %s", args[0], strict.Message(refused))
+				refused = fmt.Errorf("%s: %s", inputs.OneLine(args[0]), strict.Message(refused))
 			}
 			switch {
 			case x == nil:

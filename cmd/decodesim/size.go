@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ replicas, the split into prefill and decode pools, and batch limits for the chea
 the one that sustains most within a budget. It sustains a rate if every rule of the SLO holds. STUDY is a built-in name
 (decodesim list studies) or a path to a YAML file; decodesim show size-70b-64gpu prints one to copy. Without a study, flags
 say all there is to say, and what they leave out is searched; beside one, they stand above it. In place of --trace,
---set can say the lengths of requests; they then arrive by a Poisson process, unless --set says otherwise.
+--prompt and --output say the lengths of requests; they then arrive by a Poisson process, unless --set says otherwise.
 
 Every answer is simulated. All deployments meet the same requests, at the same rates, one half of a percent above the
 other. Short runs find roughly what each sustains, longer ones go on with those ahead, and the last few are run under several
@@ -62,8 +63,7 @@ func newSize(out, errOut io.Writer) *cobra.Command {
 		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x " +
 			"--trace conv.csv.gz --rate 40 --slo 'ttft p95<=1s, itl p95<=50ms'\n" +
 			"  decodesim size --model llama-3.1-8b --gpu l40s --rate 5 --slo 'ttft p95<=1s, tpot p95<=50ms' " +
-			"--set 'workload.prompt_tokens={distribution: lognormal, mean: 1000, cv: 1}' " +
-			"--set 'workload.output_tokens={distribution: lognormal, mean: 250, cv: 1}'\n" +
+			"--prompt 1000 --output 250\n" +
 			"  decodesim size size-70b-64gpu\n" +
 			"  decodesim size size-70b-64gpu --set budget.gpus=16 --set slo.tpot_ms=25 --out sized\n" +
 			"  decodesim size size-70b-64gpu --set rate.min=null --set rate.max=null --set rate.at=40 --json\n" +
@@ -227,6 +227,8 @@ type subject struct {
 	gpus, topology, parallel, slo          []string
 	rate, budgetUSD                        string
 	budgetGPUs, budgetPower                string
+	prompt, output                         string // a mean, or a law
+	seeds                                  string // of the last round
 }
 
 // add declares the flags.
@@ -246,7 +248,24 @@ func (s *subject) add(c *cobra.Command) {
 	flags.StringVar(&s.budgetGPUs, "budget-gpus", "", "`GPUS` that a deployment may have")
 	flags.StringVar(&s.budgetPower, "budget-power-w", "", "`WATTS` that its accelerators may draw, by their data sheets")
 	flags.StringVar(&s.budgetUSD, "budget-usd-per-hour", "", "`DOLLARS` per hour that it may cost")
+	flags.StringVar(&s.prompt, "prompt", "", "mean `TOKENS` of a prompt, of a lognormal law with cv 1; or a law in braces")
+	flags.StringVar(&s.output, "output", "", "mean `TOKENS` of an output, as of --prompt")
+	flags.StringVar(&s.seeds, "seeds", "", "`N` runs of each deployment of the last round; without a study 5")
 	cobra.CheckErr(c.MarkFlagFilename("trace"))
+}
+
+// law returns the law of lengths that a flag asks for: a mean, of which import makes the same, or a law as it stands.
+func law(flag, value string) (string, error) {
+	value = strings.TrimSpace(value)
+	if strings.HasPrefix(value, "{") {
+		return value, nil
+	}
+	mean, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(mean >= 1 && mean <= 1e6) {
+		return "", fmt.Errorf("--%s %s: expected a mean from 1 to 1e+06 tokens, or a law such as "+
+			"'{distribution: fixed, mean: 1000}'", flag, value)
+	}
+	return "{distribution: lognormal, mean: " + value + ", cv: 1}", nil
 }
 
 // named returns the name of the model in the catalog, or the path to its config.json.
@@ -290,6 +309,18 @@ func (s *subject) settings(c *cobra.Command) (all []configs.Setting, err error) 
 	add("kv-cache", "kv_cache", s.kvCache)
 	add("engine", "engine", s.engine)
 	add("trace", "trace", s.trace)
+	for _, of := range []struct{ flag, key, value string }{
+		{"prompt", "workload.prompt_tokens", s.prompt}, {"output", "workload.output_tokens", s.output},
+	} {
+		if !c.Flags().Changed(of.flag) {
+			continue
+		}
+		lengths, err := law(of.flag, of.value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, configs.Setting{Key: of.key, Value: lengths, By: "--" + of.flag + " " + of.value})
+	}
 	add("gpu", "search.gpu", list(gpus))
 	if c.Flags().Changed("rate") {
 		add("rate", "rate.min", "null")
@@ -308,6 +339,7 @@ func (s *subject) settings(c *cobra.Command) (all []configs.Setting, err error) 
 		add("parallel", "search.prefill_tensor_parallel", "null")
 	}
 	add("parallel", "search.parallel", list(s.parallel))
+	add("seeds", "seeds", s.seeds)
 	add("budget-gpus", "budget.gpus", s.budgetGPUs)
 	add("budget-usd-per-hour", "budget.usd_per_hour", s.budgetUSD)
 	add("budget-power-w", "budget.power_w", s.budgetPower)
@@ -323,11 +355,13 @@ func (f *sizeFlags) study(c *cobra.Command, args []string) (*configs.Study, erro
 	case len(args) > 1:
 		return nil, oneArgument(aStudy)(c, args)
 	case len(args) == 0 && f.model == "":
-		return nil, fmt.Errorf("size: missing %s, or --model with --gpu, --trace, --rate and --slo; "+
-			"see decodesim size --help", aStudy)
+		return nil, fmt.Errorf("size: missing %s, or --model with --gpu, --trace (or --prompt and --output), --rate and "+
+			"--slo; see decodesim size --help", aStudy)
 	case len(args) == 0 && (len(f.gpus) == 0 || f.rate == "" || len(f.slo) == 0):
 		return nil, errors.New("size: --model needs --gpu, --rate and --slo beside it, such as --gpu h200,b200 --rate 40 " +
 			"--slo 'ttft p95<=1s, itl p95<=50ms'")
+	case len(args) == 0 && (f.prompt == "") != (f.output == "") && len(f.set) == 0:
+		return nil, errors.New("size: --prompt and --output need one another, such as --prompt 1000 --output 250")
 	}
 	name := ""
 	if len(args) > 0 {

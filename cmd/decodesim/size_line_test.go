@@ -87,6 +87,24 @@ func TestFlagsStandAboveAStudy(t *testing.T) {
 	assert.Equal(t, 2, answer.GPUsMax, "the study's")
 }
 
+// TestLengthsMayStandInPlaceOfATrace: means, or laws as scenarios have them.
+func TestLengthsMayStandInPlaceOfATrace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, out, errOut := try("size", "--model", "llama-3.1-8b", "--gpu", "h100", "--rate", "4", "--slo", "ttft p90<=2s",
+		"--prompt", "300", "--output", "{distribution: fixed, mean: 60}", "--seeds", "2", "--set", "requests=400",
+		"--topology", "colocated", "--set", "search.max_num_seqs=[64]", "--out", "out", "--json")
+	require.Equal(t, exitOK, status, errOut)
+	var answer sizing.Sizing
+	require.NoError(t, json.Unmarshal([]byte(out), &answer))
+	assert.Len(t, answer.Seeds, 2)
+	best, err := os.ReadFile("out/best.yaml")
+	require.NoError(t, err)
+	for _, law := range []string{`prompt_tokens:\n +distribution: lognormal .*\n +mean: 300\n +cv: 1\n`,
+		`output_tokens:\n +distribution: fixed .*\n +mean: 60\n`} {
+		assert.Regexp(t, law, string(best))
+	}
+}
+
 func TestBadLinesAreRefused(t *testing.T) {
 	inTrace(t)
 	line := func(changes ...string) []string {
@@ -110,6 +128,10 @@ func TestBadLinesAreRefused(t *testing.T) {
 		`--parallel [tp]: "tp" is not a layout`:                append(line(), "--parallel", "tp"),
 		`size: --model needs --gpu, --rate and --slo`:          {"size", "--model", "llama-3.1-8b"},
 		`size: missing a study`:                                {"size", "--rate", "30"},
+		`--prompt 0: expected a mean from 1 to 1e+06 tokens`:   append(line(), "--prompt", "0", "--output", "9"),
+		`--output long: expected a mean from 1 to 1e+06`:       append(line(), "--prompt", "9", "--output", "long"),
+		`size: --prompt and --output need one another`:         append(line(), "--prompt", "1000"),
+		`--seeds 0: 0 is out of range; expected a whole`:       append(line(), "--seeds", "0"),
 		`--budget-gpus 0: 0 is out of range`:                   append(line(), "--budget-gpus", "0"),
 		`size: "b" is one argument too many`:                   {"size", "a", "b"},
 		`--trace nil.csv: "`:                                   line("--trace", "nil.csv"),

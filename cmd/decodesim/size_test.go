@@ -106,8 +106,8 @@ func TestARateThatNobodyCarriesIsSaid(t *testing.T) {
 func TestBadSearchesAreRefused(t *testing.T) {
 	inStudy(t)
 	for line, want := range map[string]string{
-		"": "size: missing a study: a name or a path to a YAML file, or --model with --gpu, --trace, --rate and --slo; " +
-			"see decodesim size --help",
+		"": "size: missing a study: a name or a path to a YAML file, or --model with --gpu, --trace (or --prompt and " +
+			"--output), --rate and --slo; see decodesim size --help",
 		"study.yaml study.yaml": `size: "study.yaml" is one argument too many; expected only a study: a name or a path to a YAML file`,
 		"size-70b-64gp":         `study "size-70b-64gp" not found; did you mean "size-70b-64gpu"?`,
 		"missing.yaml":          `study file "missing.yaml" does not exist`,

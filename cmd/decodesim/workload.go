@@ -73,7 +73,7 @@ func (s *selected) refuse(c *cobra.Command) error {
 func badTrace(err error) error {
 	var path *fs.PathError
 	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &path) {
-		return fmt.Errorf("%s does not exist; expected a CSV or JSON-lines file", path.Path)
+		return fmt.Errorf("%s does not exist; expected a CSV or JSON-lines file", inputs.OneLine(path.Path))
 	}
 	if err == nil || !strings.HasPrefix(err.Error(), "workloads: ") {
 		return err

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -84,10 +85,11 @@ func Errorf(where, format string, args ...any) error {
 }
 
 func (e *Error) Error() string {
+	where := inputs.OneLine(e.Where)
 	if e.Path == "" {
-		return e.Where + ": " + e.Message
+		return where + ": " + e.Message
 	}
-	return e.Where + ": " + e.Path + ": " + e.Message
+	return where + ": " + e.Path + ": " + e.Message
 }
 
 // Decode fills *out, a struct with yaml tags, from a file that may hold nothing the struct does not name, and says

@@ -34,6 +34,33 @@ func OfPool(s *configs.Scenario, p *configs.Pool) []metrics.ExpectedError {
 	return nil
 }
 
+// TTFTOf returns the error to expect of a scenario's TTFT, which is that of the pools that read prompts: the largest
+// median where they differ. False: nobody knows it.
+func TTFTOf(s *configs.Scenario) (metrics.ExpectedError, bool) {
+	return largest(s, "decode", func(x *metrics.ExpectedError) float64 { return x.TTFT.MedianPct })
+}
+
+// TPOTOf returns the error to expect of a scenario's TPOT, which is that of the pools that make tokens.
+func TPOTOf(s *configs.Scenario) (metrics.ExpectedError, bool) {
+	return largest(s, "prefill", func(x *metrics.ExpectedError) float64 { return x.TPOT.MedianPct })
+}
+
+// largest returns the error whose median is the largest among the pools of other roles than the one given.
+func largest(s *configs.Scenario, without string, median func(*metrics.ExpectedError) float64) (
+	most metrics.ExpectedError, known bool) {
+	for i := range s.Pools {
+		if s.Pools[i].Role == without {
+			continue
+		}
+		for _, x := range OfPool(s, &s.Pools[i]) {
+			if !known || median(&x) > median(&most) {
+				most, known = x, true
+			}
+		}
+	}
+	return most, known
+}
+
 // of returns the errors to expect of a pool.
 func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError, bool) {
 	engine := engineOf(p)

@@ -55,6 +55,30 @@ func TestWhatIsUnmeasuredDecides(t *testing.T) {
 	}
 }
 
+// TestEachLatencyHasTheErrorOfThePoolThatMakesIt: a prefill pool says nothing of TPOT, nor a decode pool of TTFT.
+func TestEachLatencyHasTheErrorOfThePoolThatMakesIt(t *testing.T) {
+	pools := scenario(t, "{name: p, role: prefill, gpu: h100-sxm, tensor_parallel: 4, engine: sglang}, "+
+		"{name: d, role: decode, gpu: b200-sxm, tensor_parallel: 4}")
+	ttft, known := TTFTOf(pools)
+	require.True(t, known)
+	tpot, known := TPOTOf(pools)
+	require.True(t, known)
+	assert.Equal(t, OfPool(pools, &pools.Pools[0])[0], ttft)
+	assert.Equal(t, OfPool(pools, &pools.Pools[1])[0], tpot)
+	assert.Equal(t, "h100-sxm", ttft.GPU)
+	assert.Equal(t, "b200-sxm", tpot.GPU)
+
+	together := scenario(t, "{gpu: h100-sxm, tensor_parallel: 4}")
+	ttft, known = TTFTOf(together)
+	require.True(t, known)
+	tpot, _ = TPOTOf(together)
+	assert.Equal(t, ttft, tpot)
+
+	unknown := scenario(t, "{gpu: h100-sxm, tensor_parallel: 4, engine: textbook}")
+	_, known = TTFTOf(unknown)
+	assert.False(t, known)
+}
+
 func TestPoolsAndEnginesHaveErrorsOfTheirOwn(t *testing.T) {
 	one := func(pool string) (metrics.ExpectedError, bool) {
 		s := scenario(t, pool)

@@ -43,6 +43,10 @@ func RuleValue(v *metrics.Verdict) string {
 	return text.Duration(v.Value)
 }
 
+// timesOver is how many times its limit a latency is from which on its margin is printed as that number: -118,977 % is
+// a number that nobody reads.
+const timesOver = 10
+
 // margin prints how far inside the limit a value is: of a latency in percent of the limit, of a share in points.
 func margin(v *metrics.Verdict) string {
 	switch {
@@ -51,6 +55,8 @@ func margin(v *metrics.Verdict) string {
 	case v.Share:
 		points := text.SignedPercent(100 * v.Margin)
 		return points[:len(points)-1] + "pt"
+	case v.Limit > 0 && v.Value >= timesOver*v.Limit:
+		return text.Times(v.Value/v.Limit) + " the limit"
 	}
 	return text.SignedPercent(100 * v.Margin)
 }

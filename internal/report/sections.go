@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/text"
@@ -56,7 +57,10 @@ func OfPeakSentences(pools []metrics.OfPeak) (said []string) {
 			if p.OfPeak < 0.095 {
 				share = fmt.Sprintf("%.1f %%", 100*p.OfPeak)
 			}
-			shares[p.Limit] = append(shares[p.Limit], share+" by "+strings.ReplaceAll(p.Part, ", ", " and "))
+			part := share + " by " + strings.ReplaceAll(p.Part, ", ", " and ")
+			if !slices.Contains(shares[p.Limit], part) { // layers of one kind in several caches are parts of one name
+				shares[p.Limit] = append(shares[p.Limit], part)
+			}
 		}
 		var limits []string
 		for _, limit := range [][2]string{{"memory", "bandwidth"}, {"compute", "FLOP/s"},

@@ -99,13 +99,13 @@ func constantSetting(s *configs.Scenario, pool int, key string, x float64, share
 // together returns the input by which every step takes so many times as long: each share of a peak is so much less, and
 // each time so much more. Its range is the error of nine in ten runs that were left out of the fit.
 func together(b *build.Built) (Input, bool) {
-	x := expected.Of(b.Scenario)
-	if len(x) == 0 {
+	x, known := expected.TPOTOf(b.Scenario)
+	if !known {
 		return Input{}, false
 	}
-	off := x[0].TPOT.P90Pct / 100
+	off := x.TPOT.P90Pct / 100
 	return Input{Name: allConstants, Kind: Fitted, Value: 1, Low: 1 / (1 + off), High: 1 + off,
-		Source: fmt.Sprintf("±%.3g %%: TPOT of nine in ten of %d runs that were left out of the fit", 100*off, x[0].Runs),
+		Source: fmt.Sprintf("±%.3g %%: TPOT of nine in ten of %d runs that were left out of the fit", 100*off, x.Runs),
 		assign: func(times float64) (set []string) {
 			for i, r := range b.Replicas {
 				e := r.Deployment.Efficiency

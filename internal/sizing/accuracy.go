@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
@@ -48,18 +49,33 @@ func (s *Sizing) finalWarnings() (all []string) {
 	return all
 }
 
+// modelError is the error to expect of a deployment's latencies, by their medians. With separate pools, TTFT's is
+// that of the prefill pool and TPOT's that of the decode pool. 0: nobody knows it.
+type modelError struct{ ttftPct, tpotPct float64 }
+
+// errorOf returns the error to expect of a scenario.
+func errorOf(s *configs.Scenario) (m modelError) {
+	if x, known := expected.TTFTOf(s); known {
+		m.ttftPct = x.TTFT.MedianPct
+	}
+	if x, known := expected.TPOTOf(s); known {
+		m.tpotPct = x.TPOT.MedianPct
+	}
+	return m
+}
+
 // roomWords says which rules the best deployment keeps by less than the model is usually wrong by, and the limits that
 // leave room for that; empty: there are none. Intervals over seeds, which stand beside its margin, know nothing of the
 // model's own error. Rules about a share of the requests are left out: an error of latencies says nothing of them.
 func roomWords(s *Sizing) string {
-	if s.AtPerS == 0 || s.Replay == nil || len(s.ofBest) == 0 {
+	if s.AtPerS == 0 || s.Replay == nil {
 		return ""
 	}
 	var longer, tighter []string
 	for _, v := range s.Replay.SLO {
-		name, errorPct := "TPOT", s.ofBest[0].TPOT.MedianPct
+		name, errorPct := "TPOT", s.ofBest.tpotPct
 		if strings.HasPrefix(v.Rule, "ttft") {
-			name, errorPct = "TTFT", s.ofBest[0].TTFT.MedianPct
+			name, errorPct = "TTFT", s.ofBest.ttftPct
 		}
 		off := 1 + errorPct/100
 		if v.Share || !v.Met || !(v.Value*off > v.Limit) || !ofTokens(v.Rule) {

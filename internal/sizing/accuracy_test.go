@@ -16,20 +16,18 @@ func TestARuleThatIsKeptByLessThanTheErrorOfTheModelIsNamed(t *testing.T) {
 		{Rule: "itl p95 <= 30ms", Value: 0.0295, Limit: 0.03, Met: true},
 		{Rule: "e2e p95 <= 10s", Value: 9.9, Limit: 10, Met: true},
 		{Rule: "90% of requests: tpot <= 40ms", Share: true, Value: 0.901, Limit: 0.9, Met: true},
-	}}, ofBest: []metrics.ExpectedError{{
-		TPOT: metrics.ErrorSpread{MedianPct: 7}, TTFT: metrics.ErrorSpread{MedianPct: 25},
-	}}}
+	}}, ofBest: modelError{tpotPct: 7, ttftPct: 25}}
 	assert.Equal(t, "That leaves less room than the model's error, which no seed shows: itl p95 <= 30ms would be 31.6 ms "+
 		"with a TPOT 7.0 % longer, and half of its errors are larger. 'itl p95 <= 28.0ms' as the SLO leaves as much room.",
 		roomWords(s))
-	s.ofBest[0].TTFT.MedianPct = 30
+	s.ofBest.ttftPct = 30
 	assert.Contains(t, roomWords(s), "ttft p95 < 1s would be 1.02 s with a TTFT 30.0 % longer, itl p95")
 	assert.Contains(t, roomWords(s), "'ttft p95 <= 769ms, itl p95 <= 28.0ms' as the SLO")
 
-	s.ofBest[0].TPOT.MedianPct, s.ofBest[0].TTFT.MedianPct = 1, 20
+	s.ofBest = modelError{tpotPct: 1, ttftPct: 20}
 	assert.Empty(t, roomWords(s), "room enough")
 	s.Expected = []metrics.ExpectedError{{TPOT: metrics.ErrorSpread{MedianPct: 7}}}
-	s.ofBest = nil
+	s.ofBest = modelError{}
 	assert.Empty(t, roomWords(s), "an error that nobody knows, whatever is known of another finalist's")
 }
 

@@ -52,7 +52,7 @@ func (z *sizer) conclude(finalists []*deployment) error {
 		}
 	}
 	if len(all) > 0 {
-		z.out.Best, z.out.ofBest = &z.out.Finalists[0], expected.Of(all[0].shape.scenario)
+		z.out.Best, z.out.ofBest = &z.out.Finalists[0], errorOf(all[0].shape.scenario)
 	}
 	if len(all) > 1 && !slices.Contains(all[1].rates, 0) {
 		z.out.Lead = leadOf(all[0], all[1])

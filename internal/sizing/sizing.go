@@ -65,7 +65,7 @@ type Sizing struct {
 
 	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the finalists, the best one's first
 
-	ofBest []metrics.ExpectedError // those of Expected that are the best deployment's own; none: nobody knows them
+	ofBest modelError // of the best deployment
 
 	reported []page.Section // of the best, for the page: a late token, the replay over time, and what all rests on
 }

@@ -115,6 +115,20 @@ func TestKernelsSendTokensToTheExpertsOfOtherRanks(t *testing.T) {
 	}
 }
 
+// TestAFlagIsTakenOnce, also where several of them say one key.
+func TestAFlagIsTakenOnce(t *testing.T) {
+	for command, want := range map[string][]string{
+		"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8 --ep_size 8 --enable_attention_dp": {"--enable_attention_dp",
+			"--tp_size 8", "--ep_size 8"},
+		"sglang serve --model deepseek-ai/DeepSeek-R1 --tp 8 --dp 8 --enable-dp-attention": {"--tp 8", "--dp 8",
+			"--enable-dp-attention"},
+	} {
+		i, err := read(command, "h200", folder{})
+		require.NoError(t, err, command)
+		assert.Equal(t, want, i.Taken, command)
+	}
+}
+
 // TestWhatHidesExchangesIsRead, and what leaves all-reduces to NCCL: both have keys of the scenario.
 func TestWhatHidesExchangesIsRead(t *testing.T) {
 	const ranks = "sglang serve --tp 8 --dp 8 --enable-dp-attention --moe-a2a-backend deepep "

@@ -281,9 +281,14 @@ func (i *Import) remark(d *draft) {
 // take fills in the lines of the scenario.
 func (i *Import) take(p *page) {
 	i.Text, i.flags = []byte(strings.Join(p.lines, "\n")+"\n"), p.flags
-	for _, f := range i.flags {
-		if strings.HasPrefix(f, "-") && !strings.HasPrefix(f, "--gpu ") && !slices.Contains(i.Taken, f) {
-			i.Taken = append(i.Taken, f)
+	for _, line := range i.flags {
+		for _, f := range strings.Split(together.ReplaceAllString(line, "\n$1"), "\n") {
+			if strings.HasPrefix(f, "-") && !strings.HasPrefix(f, "--gpu ") && !slices.Contains(i.Taken, f) {
+				i.Taken = append(i.Taken, f)
+			}
 		}
 	}
 }
+
+// together finds the later ones of flags that say one key between them, which errors name side by side.
+var together = regexp.MustCompile(`(?:, | over )(--?[a-zA-Z])`)

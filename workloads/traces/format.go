@@ -178,8 +178,32 @@ func match(names []string, formats []format) (layout, error) {
 		}
 		return l, nil
 	}
-	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted: %s",
-		clip([]byte(strings.Join(names, ","))), known(formats))
+	written := clip([]byte(strings.Join(names, ",")))
+	if lacks := lacking(names, formats); lacks != "" {
+		return layout{}, fmt.Errorf("columns %s lack %s", written, lacks)
+	}
+	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted: %s", written, known(formats))
+}
+
+// lacking says which column would make a trace of what has all the others of a format, of which there are at least
+// three; empty: there is no such format.
+func lacking(names []string, formats []format) string {
+	var lacks []string
+	accepted := "all of its columns"
+	for i := range formats {
+		required := strings.Split(formats[i].required(), ",")
+		missing := slices.DeleteFunc(slices.Clone(required), func(c string) bool { return slices.Contains(names, c) })
+		if len(required) > 2 && len(missing) == 1 {
+			lacks = append(lacks, missing[0]+" of a trace of "+formats[i].name)
+			if missing[0] == formats[i].column[timeRole] {
+				accepted = "a trace with arrivals, or these lengths with an arrival process"
+			}
+		}
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return strings.Join(lacks, "; or ") + "; accepted: " + accepted
 }
 
 // repeated is the error of a column that a file has several times.

@@ -46,8 +46,8 @@ func readPairs(in *input) (*lengths.Pairs, error) {
 		p.Unread = append(p.Unread, t.layout.ids)
 	}
 	if len(p.Prompts) == 0 {
-		return nil, fmt.Errorf("workloads: %s has no requests (%d rows skipped); accepted: at least one request",
-			in.name, t.skipped)
+		return nil, fmt.Errorf("workloads: %s has no requests (%s); accepted: at least one request",
+			in.name, skipped(t.skipped))
 	}
 	return p, nil
 }

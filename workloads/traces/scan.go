@@ -49,6 +49,14 @@ func (t *Trace) scan() error {
 	return nil
 }
 
+// skipped says how many rows are no requests.
+func skipped(rows int64) string {
+	if rows == 1 {
+		return "1 row skipped"
+	}
+	return fmt.Sprintf("%d rows skipped", rows)
+}
+
 // nothing says why a sound trace replays no request.
 func (t *Trace) nothing() error {
 	window := ""
@@ -58,6 +66,6 @@ func (t *Trace) nothing() error {
 			window = fmt.Sprintf(" from %g s to %g s", t.options.StartS, t.options.EndS)
 		}
 	}
-	return fmt.Errorf("workloads: %s has no requests%s (%d rows skipped); accepted: at least one request",
-		t.in.name, window, t.rows.skipped)
+	return fmt.Errorf("workloads: %s has no requests%s (%s); accepted: at least one request",
+		t.in.name, window, skipped(t.rows.skipped))
 }

@@ -32,7 +32,7 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 		{"blank", "\n \n", "t.csv is empty"},
 		{"empty gzip", zipped(""), "t.csv is empty"},
 		{"header only", "arrival_s,input_tokens,output_tokens\n", "t.csv has no requests"},
-		{"only failures", "Timestamp,Request tokens,Response tokens\n1,5,0\n", "t.csv has no requests (1 rows skipped)"},
+		{"only failures", "Timestamp,Request tokens,Response tokens\n1,5,0\n", "t.csv has no requests (1 row skipped)"},
 		{"unknown header", "a,b,c\n1,2,3\n",
 			`t.csv:1: columns "a,b,c" are of no known trace; accepted: arrival_s,input_tokens,output_tokens`},
 		{"no header", "0.5,10,10\n", `t.csv:1: columns "0.5,10,10" are of no known trace`},
@@ -92,6 +92,14 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { requireRefused(t, c.text, c.want) })
 	}
+}
+
+// TestWhatATraceLacksIsNamed: of a format whose other columns are all there, the one that is not.
+func TestWhatATraceLacksIsNamed(t *testing.T) {
+	requireRefused(t, "num_prefill_tokens,num_decode_tokens\n1,2\n", `t.csv:1: columns "num_prefill_tokens,`+
+		`num_decode_tokens" lack arrived_at of a trace of vidur; accepted: a trace with arrivals, or these lengths with an `+
+		`arrival process`)
+	requireRefused(t, "TIMESTAMP,ContextTokens\n", `lack GeneratedTokens of a trace of azure; accepted: all of its columns`)
 }
 
 // TestOneThingHasOneName: which of two columns counts is not guessed, whether arrivals are asked for or not.
