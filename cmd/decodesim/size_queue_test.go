@@ -27,12 +27,9 @@ func TestWorkersMakeASearch(t *testing.T) {
 	at, said := port(t), newLockedText()
 	c := process(t, said, append(searchArgs("out"), "--listen", at)...)
 	token := filepath.Join("out.queue", "token")
-	var text []byte
-	written := func() bool { // the file is there before what it holds
-		text, _ = os.ReadFile(token)
-		return len(text) > 0
-	}
-	require.Eventually(t, written, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return exists(token) }, time.Minute, 5*time.Millisecond)
+	text, err := os.ReadFile(token)
+	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll("elsewhere", 0o700))
 	joins := func() {
 		w := program(t, "worker", "nats://"+strings.TrimSpace(string(text))+"@"+at)

@@ -184,7 +184,7 @@ func TestWorkerMistakes(t *testing.T) {
 		"worker":                   "worker: missing the URL of a queue",
 		"worker http://x":          `queue "http://x": expected nats://HOST:PORT or tls://HOST:PORT`,
 		"worker nats://x --pin 12": "--pin 12: expected the 64 hexadecimal digits",
-		"worker nats://127.0.0.1 --token-file nowhere":                          "--token-file: open nowhere",
+		"worker nats://127.0.0.1 --token-file nowhere":                          "--token-file: stat nowhere",
 		"worker nats://127.0.0.1 --idle -1s":                                    "--idle -1s: expected no negative time",
 		"worker tls://127.0.0.1 --tls-ca chat.yaml":                             "--tls-ca chat.yaml: no certificate in it",
 		"sweep chat.yaml --ladder --out x --workers 0":                          "--workers 0: expected 1 to 1000",

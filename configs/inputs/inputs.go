@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
+	"time"
 )
 
 // DataMax bounds a file of measurements, unzipped, in bytes.
@@ -29,8 +31,17 @@ func Open(path string) (*os.File, error) {
 	case at.Mode()&fs.ModeDevice != 0:
 		return nil, fmt.Errorf("%q is a device; expected a regular file", path)
 	}
-	return os.Open(path)
+	f, err := os.Open(path)
+	if err == nil && at.Mode().IsRegular() && at.Size() == 0 && isAwaited(f) {
+		_ = f.Close()
+		return nil, fmt.Errorf("%q has no length, and is waited for as a pipe is; expected a regular file", path)
+	}
+	return f, err
 }
+
+// isAwaited reports whether reading a file may wait for somebody, as of /proc/kmsg, which calls itself regular. Files
+// on a disk have no deadlines.
+func isAwaited(f *os.File) bool { return f.SetReadDeadline(time.Time{}) == nil }
 
 // CopyTo writes what a regular file holds to w, as long as somebody waits for it.
 func CopyTo(ctx context.Context, w io.Writer, path string) error {
@@ -56,13 +67,38 @@ func (a awaited) Read(b []byte) (int, error) {
 }
 
 // ReadShort reads a file of at most ShortMax bytes. It may be a pipe, by which a shell passes on what is secret.
-func ReadShort(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func ReadShort(path string) ([]byte, error) { return readShort(path, pipeMax) }
+
+// pipeMax is how long a pipe may take to say all.
+const pipeMax = 10 * time.Second
+
+func readShort(path string, within time.Duration) ([]byte, error) {
+	at, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	isPipe := at.Mode()&fs.ModeNamedPipe != 0
+	open := Open
+	if isPipe { // without a writer, it opens at once and is empty
+		open = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
+	}
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return readAll(f, 0, ShortMax)
+	if isPipe {
+		_ = f.SetReadDeadline(time.Now().Add(within))
+	}
+	text, err := readAll(f, 0, ShortMax)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("%q is a pipe that nobody has closed within %s; expected a file, or a pipe that ends", path,
+			within)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", path, err)
+	}
+	return text, nil
 }
 
 // Read reads a file of at most limit bytes, plain or gzip as its first bytes say; the limit holds for what is unzipped.

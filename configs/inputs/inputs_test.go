@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,7 +56,70 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	_, err := Read("/dev/zero", limit)
 	require.ErrorContains(t, err, "is a device; expected a regular file", "it has no end")
 	_, err = ReadShort("/dev/zero")
-	require.ErrorContains(t, err, "more than 1 MiB")
+	require.ErrorContains(t, err, "is a device; expected a regular file")
+}
+
+// TestASecretMayComeByAPipe that somebody writes to and closes. Of one that nobody writes to nothing is read, and one
+// that stays open is not waited for without end.
+func TestASecretMayComeByAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	text, err := ReadShort(path)
+	require.NoError(t, err)
+	assert.Empty(t, text, "nobody writes to it")
+	for _, c := range []struct {
+		name  string
+		ends  bool
+		wrote string
+		want  string
+	}{
+		{"ends", true, "secret", ""},
+		{"stays open", false, "secret", "is a pipe that nobody has closed within 50ms"},
+		{"is long", true, strings.Repeat("x", ShortMax+1), "more than 1 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			require.NoError(t, err)
+			defer r.Close()
+			defer w.Close()
+			go func() {
+				_, _ = w.WriteString(c.wrote)
+				if c.ends {
+					_ = w.Close()
+				}
+			}()
+			within := time.Minute
+			if !c.ends {
+				within = 50 * time.Millisecond
+			}
+			text, err := readShort(fmt.Sprint("/dev/fd/", r.Fd()), within)
+			if c.want != "" {
+				require.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, c.wrote, string(text))
+		})
+	}
+}
+
+// TestWhatCallsItselfAFileIsNotWaitedFor: /proc/kmsg is one that only root opens, and each read of it waits.
+func TestWhatCallsItselfAFileIsNotWaitedFor(t *testing.T) {
+	const log = "/proc/kmsg"
+	f, err := os.Open(log)
+	if err != nil {
+		t.Skip(err)
+	}
+	require.NoError(t, f.Close())
+	_, err = Read(log, 1<<20)
+	require.ErrorContains(t, err, "has no length, and is waited for as a pipe is; expected a regular file")
+	_, err = ReadShort(log)
+	require.ErrorContains(t, err, "has no length, and is waited for")
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	text, err := Read(empty, 1<<20)
+	require.NoError(t, err)
+	assert.Empty(t, text)
 }
 
 // TestWhatIsTooLongTakesNoMemory: a bomb is unpacked in vain, but kept nowhere.

@@ -1,12 +1,10 @@
 package workers
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -73,14 +71,13 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Connect connects, and goes on trying after a connection is lost. stay has the first attempt repeated too: the server
-// may come later.
-func (a *Address) connect(name string, stay bool) (*nats.Conn, error) {
+// connect connects, and goes on trying after a connection is lost.
+func (a *Address) connect(name string, more ...nats.Option) (*nats.Conn, error) {
 	urls, secure, err := a.parse()
 	if err != nil {
 		return nil, err
 	}
-	options := append(usual(name), nats.RetryOnFailedConnect(stay))
+	options := append(usual(name), more...)
 	if a.Token != "" {
 		options = append(options, nats.Token(a.Token))
 	}
@@ -92,6 +89,9 @@ func (a *Address) connect(name string, stay bool) (*nats.Conn, error) {
 		options = append(options, nats.Secure(config))
 	}
 	c, err := nats.Connect(strings.Join(urls, ","), options...)
+	if why := a.refusal(err); why != "" {
+		return nil, fmt.Errorf("queue %s %s", hidden(a.URL), why)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("queue %s: %w", hidden(a.URL), err)
 	}
@@ -110,7 +110,7 @@ func (a *Address) tls() (*tls.Config, error) {
 		config.InsecureSkipVerify = true // no authority knows it; its fingerprint says who it is
 		config.VerifyConnection = func(s tls.ConnectionState) error {
 			if got := fingerprint(s.PeerCertificates[0].Raw); !strings.EqualFold(got, a.Pin) {
-				return fmt.Errorf("the server's certificate is %s, not the one of --pin", got)
+				return otherCertificate{got}
 			}
 			return nil
 		}
@@ -121,7 +121,7 @@ func (a *Address) tls() (*tls.Config, error) {
 	}
 	pem, err := inputs.ReadShort(a.CA)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-ca %s: %w", a.CA, cmp.Or(errors.Unwrap(err), err))
+		return nil, fmt.Errorf("--tls-ca: %w", err)
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {

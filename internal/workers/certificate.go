@@ -54,16 +54,16 @@ func makeCertificate(path, host string) error {
 	}
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
-	return os.WriteFile(path, text, 0o600)
+	return writeWhole(path, text)
 }
 
 // ownToken returns the token of the queue in a directory, and makes one if it has none.
 func ownToken(dir string) (token, path string, err error) {
 	path = filepath.Join(dir, tokenName)
-	token, err = readToken(dir)
+	token, err = readToken(dir, tokenName)
 	if err != nil || token != "" {
 		return token, path, err
 	}
 	token = rand.Text()
-	return token, path, os.WriteFile(path, []byte(token), 0o600)
+	return token, path, writeWhole(path, []byte(token))
 }

@@ -14,4 +14,5 @@
 //	queue.go        streams and buckets of a job; result.go what is in the bucket of results
 //	coordinator.go  runs go into the queue, results come back; asks.go where what is run next depends on them
 //	worker.go       the other side: jobs are looked for, opened and worked on; lease.go one run
+//	refusal.go      what a server refuses, and when a worker takes it at its word
 package workers

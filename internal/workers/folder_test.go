@@ -24,6 +24,9 @@ func TestAFolderOfOthersIsNoQueue(t *testing.T) {
 		"a token of others": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, tokenName), []byte("correct horse"), 0o600)
 		},
+		"what others have begun": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, tokenName+unfinished), []byte("correct horse"), 0o600)
+		},
 		"streams without a token": func(dir string) error { return os.Mkdir(filepath.Join(dir, streamsName), 0o700) },
 		"a token that is a pipe":  func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, tokenName), 0o600) },
 		"a file where streams are": func(dir string) error {
@@ -53,10 +56,12 @@ func TestAQueueIsTakenOverAndRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "above", "queue")
 	require.NoError(t, claimFolder(dir))
 	require.NoError(t, claimFolder(dir), "a command was killed before it wrote the token")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, tokenName), nil, 0o600))
+	begun := filepath.Join(dir, tokenName+unfinished)
+	require.NoError(t, os.WriteFile(begun, []byte("AB2"), 0o600))
 	require.NoError(t, claimFolder(dir), "or while it did")
 	token, path, err := ownToken(dir)
 	require.NoError(t, err)
+	assert.NoFileExists(t, begun)
 	again, _, err := ownToken(dir)
 	require.NoError(t, err)
 	assert.Equal(t, token, again)
@@ -74,6 +79,31 @@ func TestAQueueIsTakenOverAndRemoved(t *testing.T) {
 	require.NoError(t, os.Remove(mine))
 	RemoveFolder(dir)
 	assert.NoDirExists(t, dir)
+}
+
+// TestATokenIsThereWholeOrNotAtAll: a worker that looks for the file while it is written has read an empty one.
+func TestATokenIsThereWholeOrNotAtAll(t *testing.T) {
+	for range 100 {
+		dir := t.TempDir()
+		read := make(chan string)
+		go func() {
+			for {
+				text, err := os.ReadFile(filepath.Join(dir, tokenName))
+				if err == nil {
+					read <- string(text)
+					return
+				}
+			}
+		}()
+		token, _, err := ownToken(dir)
+		require.NoError(t, err)
+		require.Equal(t, token, <-read)
+	}
+	full := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(full, tokenName+unfinished), 0o700))
+	_, _, err := ownToken(full)
+	require.Error(t, err, "it cannot be written")
+	assert.NoFileExists(t, filepath.Join(full, tokenName))
 }
 
 // TestAQueueNoticesThatThereIsNoRoom: a server itself stores nothing more then, and says nothing.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,22 +42,4 @@ func TestFilesOfAJobTakeNoMemory(t *testing.T) {
 	to := collecting(1)
 	require.NoError(t, q.Collect(t.Context(), j, to))
 	assert.Equal(t, `"`+j.Files[0].SHA256+`"`, string(to.all[0]))
-}
-
-// TestAWorkerSaysThatItsQueueDoesNotAnswer: it goes on trying, and a mistake in the address or the token shows in
-// nothing else.
-func TestAWorkerSaysThatItsQueueDoesNotAnswer(t *testing.T) {
-	s, _ := serving(t, Listen{Dir: place(t)})
-	for _, c := range []struct{ url, token, want string }{
-		{"nats://127.0.0.1:1", "", "queue nats://127.0.0.1:1 does not answer yet (nats: no servers available"},
-		{s.URL(), "another", "does not answer yet (nats: authorization violation)"},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		said := make(chan string, 9)
-		w := &Worker{Address: Address{URL: c.url, Token: c.token},
-			Say: func(f string, v ...any) { said <- fmt.Sprintf(f, v...); cancel() }}
-		require.ErrorIs(t, w.Work(ctx), context.Canceled)
-		cancel()
-		assert.Contains(t, <-said, c.want)
-	}
 }

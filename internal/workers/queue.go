@@ -57,7 +57,7 @@ const copiesUsual = 3
 // Open returns the queue of a cluster, in which each stream has so many copies; 0: the usual number, if there are as
 // many servers.
 func (a *Address) Open(replicas int) (*Queue, error) {
-	c, err := a.connect("coordinator", false)
+	c, err := a.connect("coordinator")
 	if err != nil {
 		return nil, err
 	}

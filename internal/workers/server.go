@@ -110,11 +110,11 @@ func (s *Server) certificate(l Listen) (c tls.Certificate, err error) {
 	if l.Cert != "" {
 		cert, err := inputs.ReadShort(l.Cert)
 		if err != nil {
-			return c, fmt.Errorf("--tls-cert %s: %w", l.Cert, err)
+			return c, fmt.Errorf("--tls-cert: %w", err)
 		}
 		key, err := inputs.ReadShort(l.Key)
 		if err != nil {
-			return c, fmt.Errorf("--tls-key %s: %w", l.Key, err)
+			return c, fmt.Errorf("--tls-key: %w", err)
 		}
 		c, err = tls.X509KeyPair(cert, key)
 		if err != nil {

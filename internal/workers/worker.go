@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -37,6 +36,7 @@ type Worker struct {
 	name  string
 	last  atomic.Int64 // when it had work, in ns
 	bad   map[string]bool
+	sure  time.Duration // a server has to refuse it for so long
 }
 
 const (
@@ -44,9 +44,10 @@ const (
 	fetchAtMost = 2 * time.Second        // and waits so long for a run
 )
 
-// Work works until ctx ends, or nothing has been to do for so long as Idle.
+// Work works until ctx ends, nothing has been to do for so long as Idle, or the server refuses it for good.
 func (w *Worker) Work(ctx context.Context) error {
-	conn, err := w.connect("worker", true)
+	w.sure = cmp.Or(w.sure, sureAfter)
+	conn, err := w.connect("worker", w.patience()...)
 	if err != nil {
 		return err
 	}
@@ -58,10 +59,23 @@ func (w *Worker) Work(ctx context.Context) error {
 	host, _ := os.Hostname()
 	w.name = fmt.Sprintf("%s/%d", host, os.Getpid())
 	w.bad = map[string]bool{}
-	if !conn.IsConnected() {
-		why := cmp.Or(conn.LastError(), nats.ErrNoServers)
-		w.Say("queue %s does not answer yet (%v); it is tried until it does", hidden(w.URL), why)
+	given := ctx
+	ctx, cancel := context.WithCancelCause(given)
+	defer cancel(nil)
+	go func() {
+		if err := w.refused(ctx, conn); err != nil {
+			cancel(err)
+		}
+	}()
+	err = w.jobs(ctx)
+	if ctx.Err() != nil && given.Err() == nil {
+		return context.Cause(ctx)
 	}
+	return err
+}
+
+// jobs works on one job after the other.
+func (w *Worker) jobs(ctx context.Context) error {
 	w.worked()
 	for ctx.Err() == nil {
 		j, err := w.find(ctx)
@@ -88,6 +102,9 @@ func (w *Worker) worked() { w.last.Store(time.Now().UnixNano()) }
 // find returns a job of this version, the same one to all workers; nil: there is none. A queue that cannot be reached
 // has none.
 func (w *Worker) find(ctx context.Context) (*Job, error) {
+	if !w.queue.conn.IsConnected() {
+		return nil, nil // a question now would be lost, and waited for in vain
+	}
 	jobs, err := w.queue.js.KeyValue(ctx, jobsBucket)
 	if err != nil {
 		return nil, nil

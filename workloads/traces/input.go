@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 	"unicode/utf8"
 )
 
@@ -38,7 +39,9 @@ func openInput(path string) (*input, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workloads: %w", err)
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
+	// What has no length and takes a deadline calls itself regular, and is waited for as a pipe is: /proc/kmsg.
+	awaited := info.Size() == 0 && f.SetReadDeadline(time.Time{}) == nil
+	if _, err := f.Seek(0, io.SeekStart); err != nil || awaited {
 		f.Close()
 		return nil, unseekable(path)
 	}

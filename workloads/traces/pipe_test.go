@@ -20,6 +20,11 @@ func TestWhatIsReadOnceIsNoTrace(t *testing.T) {
 		"workloads: "+pipe+" is a pipe or device that can be read only once, and a trace is read twice; accepted: a file")
 	_, err = Open("/dev/zero", Options{})
 	require.ErrorContains(t, err, "/dev/zero is a pipe or device")
+	if log, err := os.Open("/proc/kmsg"); err == nil { // only root opens it, and each read waits
+		require.NoError(t, log.Close())
+		_, err = Open("/proc/kmsg", Options{})
+		require.ErrorContains(t, err, "/proc/kmsg is a pipe or device")
+	}
 	link := filepath.Join(t.TempDir(), "link.csv")
 	file := filepath.Join(t.TempDir(), "file.csv")
 	require.NoError(t, os.WriteFile(file, []byte("arrival_s,input_tokens,output_tokens\n0,1,1\n"), 0o600))
