@@ -18,6 +18,7 @@ type journal struct {
 	cached map[int32]int32
 	moved  map[int32][2]sim.Time // when room was reserved and when it arrived
 	seen   map[int32]sim.Time    // first token after the reasoning
+	last   map[int32]sim.Record  // what had become of it at its end
 	runs   int
 	chunks *metrics.Chunks // that clients receive; nil: single tokens, or it has had shards
 	shard  bool            // it hears of some of the time, and so has holes among the tokens
@@ -33,7 +34,7 @@ func newJournal() *journal {
 	return &journal{
 		tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{},
 		cached: map[int32]int32{}, moved: map[int32][2]sim.Time{}, gaps: map[string]int{},
-		seen: map[int32]sim.Time{},
+		seen: map[int32]sim.Time{}, last: map[int32]sim.Record{},
 	}
 }
 
@@ -60,6 +61,7 @@ func (j *journal) Merge(shard sim.Sink) {
 	maps.Copy(j.ended, s.ended)
 	maps.Copy(j.end, s.end)
 	maps.Copy(j.seen, s.seen)
+	maps.Copy(j.last, s.last)
 	maps.Copy(j.admit, s.admit)
 	maps.Copy(j.cached, s.cached)
 	maps.Copy(j.moved, s.moved)
@@ -204,6 +206,6 @@ func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		j.chunks.Done(r, at, o)
 	}
 	j.ended[r.ID], j.end[r.ID], j.seen[r.ID] = o.String(), at, r.Visible
-	j.admit[r.ID], j.cached[r.ID] = r.Admitted, r.Cached
+	j.admit[r.ID], j.cached[r.ID], j.last[r.ID] = r.Admitted, r.Cached, r.Record
 	j.moved[r.ID] = [2]sim.Time{r.Allocated, r.Transferred}
 }

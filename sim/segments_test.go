@@ -78,3 +78,13 @@ func TestNothingCutsARunThatNothingChanges(t *testing.T) {
 		assert.Equal(t, c.want, n, c.name)
 	}
 }
+
+// TestAStepTakesAPicosecondAtLeast, with which a prompt and nine tokens after it take ten; none takes no time.
+func TestAStepTakesAPicosecondAtLeast(t *testing.T) {
+	sc := scenario{size: 1, blocks: 500, blockSize: 4, maxLen: 600, model: ticks(1),
+		policy:   &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
+		requests: []sim.Request{{Prompt: 10, Output: 10}}}
+	require.Equal(t, sim.Time(10), run(t, sc.config(newJournal())).Now())
+	sc.model = ticks(0)
+	require.Panics(t, func() { run(t, sc.config(newJournal())) })
+}
