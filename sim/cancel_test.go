@@ -13,8 +13,9 @@ import (
 // more than the event under way.
 func TestACancelledRunIsTheBeginningOfTheWhole(t *testing.T) {
 	t.Parallel()
-	halted := 0
+	halted, drawn := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
+		drawn++
 		if onOther(t) {
 			return
 		}
@@ -35,7 +36,7 @@ func TestACancelledRunIsTheBeginningOfTheWhole(t *testing.T) {
 			halted++
 		}
 	})
-	require.Greater(t, halted, 20)
+	wantCovered(t, drawn, map[string]int{"runs cut": halted}, map[string]int{"runs cut": 20})
 }
 
 // TestPartsOfACancelledRunStop: instances that are simulated one after the other stop as soon as one of them is

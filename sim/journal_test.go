@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -208,4 +210,12 @@ func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.ended[r.ID], j.end[r.ID], j.seen[r.ID] = o.String(), at, r.Visible
 	j.admit[r.ID], j.cached[r.ID], j.last[r.ID] = r.Admitted, r.Cached, r.Record
 	j.moved[r.ID] = [2]sim.Time{r.Allocated, r.Transferred}
+}
+
+// compareRecord compares what is said of a request when it has been completed with its tokens and preemptions.
+func (j *journal) compareRecord(t require.TestingT, variant string, r *naiveRequest) {
+	last, n := j.last[r.ID], len(r.tokens)
+	require.Equal(t, sim.Record{First: r.tokens[0], Last: r.tokens[n-1], Emitted: int32(n), Preemptions: r.Preemptions},
+		sim.Record{First: last.First, Last: last.Last, Emitted: last.Emitted, Preemptions: last.Preemptions},
+		"%s: request %d, as is said at its end", variant, r.ID)
 }

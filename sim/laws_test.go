@@ -193,11 +193,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 			require.Equal(t, r.admitted, j.admit[r.ID], "%s: admission of request %d", variant, r.ID)
 			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: allocation and arrival of request %d",
 				variant, r.ID)
-			n, last := len(r.tokens), j.last[r.ID]
-			require.Equal(t, []sim.Time{r.tokens[0], r.tokens[n-1]}, []sim.Time{last.First, last.Last},
-				"%s: first and last token of request %d, as it is said at its end", variant, r.ID)
-			require.EqualValues(t, n, last.Emitted, "%s: tokens of request %d, as is said at its end", variant, r.ID)
-			require.Equal(t, r.Preemptions, last.Preemptions, "%s: preemptions of request %d", variant, r.ID)
+			j.compareRecord(t, variant, r)
 		}
 		require.Equal(t, twin.visible(r), j.seen[r.ID], "%s: first visible token of request %d", variant, r.ID)
 		for i, at := range r.tokens {

@@ -29,8 +29,9 @@ func atOnce(n int, do func(i int)) {
 // ahead; and so are the queues that requests meet.
 func TestInstancesApartAreInstancesTogether(t *testing.T) {
 	t.Parallel()
-	tokens, cut, observed := 0, 0, 0
+	cover, drawn := map[string]int{}, 0
 	rapid.Check(t, func(t *rapid.T) {
+		drawn++
 		if onOther(t) {
 			return
 		}
@@ -70,13 +71,11 @@ func TestInstancesApartAreInstancesTogether(t *testing.T) {
 			require.Equal(t, ends[0].PoolTotals(0), ends[i].PoolTotals(0))
 			require.Equal(t, ends[0].State(ends[0].Now()), ends[i].State(ends[i].Now()))
 		}
-		tokens += len(runs[0].tokens)
-		observed += len(waiting[0]) / 2
-		cut += int(runs[0].Outcomes[sim.Unfinished])
+		cover["requests"] += len(runs[0].tokens)
+		cover["observed"] += len(waiting[0]) / 2
+		cover["cut"] += int(runs[0].Outcomes[sim.Unfinished])
 	})
-	require.Greater(t, tokens, 3000)
-	require.Greater(t, cut, 300)
-	require.Greater(t, observed, 1000)
+	wantCovered(t, drawn, cover, map[string]int{"requests": 3000, "cut": 300, "observed": 1000})
 }
 
 // queued returns how many requests wait in the queues of c.
