@@ -211,6 +211,31 @@ func TestOneRequestIsEnoughForAWarning(t *testing.T) {
 	assert.Contains(t, strings.Join(s.Warnings, "; "), "1 of 2 requests failed, for their clients disconnected; ")
 }
 
+// TestOneRequestThatOnlyReasonsIsWarnedOf: its output ended before there was anything to read.
+func TestOneRequestThatOnlyReasonsIsWarnedOf(t *testing.T) {
+	f := &metrics.Full{}
+	f.Thinks = true
+	toy(t, f, 0, sim.Request{Prompt: 3, Output: 2, Reasoning: 2}, sim.Request{Prompt: 3, Output: 3, Reasoning: 2})
+	assert.Contains(t, strings.Join(f.Summary(metrics.Description{}).Warnings, "; "),
+		"1 of 2 measured requests were cut within their reasoning and showed nothing")
+}
+
+// TestAFleetThatStaysHasNoMean: eleven replicas that are always up, however long the run is.
+func TestAFleetThatStaysHasNoMean(t *testing.T) {
+	for s := sim.Duration(1); s < 2_000_000; s = 3*s + 1 {
+		source := these{{Prompt: 3, Output: 2, Arrival: sim.Time(s * (sim.Second + 12_345_678_901))}}
+		f := &metrics.Full{}
+		c, err := sim.New(sim.Config{Source: &source, Sink: f, Pools: []*sim.PoolSpec{{
+			Name: "serve", Size: 11, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: longer{},
+			Router: new(routers.RoundRobin), Scheduler: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
+		}}})
+		require.NoError(t, err)
+		f.Watch(c)
+		c.Run()
+		assert.Zero(t, f.Summary(metrics.Description{}).Pools[0].ReplicasMean, "after %d s", s)
+	}
+}
+
 // TestAPoolHasTheBlocksOfItsRanks: a replica of two has twice the blocks of one without.
 func TestAPoolHasTheBlocksOfItsRanks(t *testing.T) {
 	_, one, _ := run(t, "model=mixtral-8x7b", "pools.serve.tensor_parallel=2", "pools.serve.num_gpu_blocks=1000")

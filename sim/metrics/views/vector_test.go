@@ -256,15 +256,21 @@ func TestTheGreatestValueIsHiddenByBuckets(t *testing.T) {
 	assert.InDelta(t, .01, views.Of(client, r).Row(views.TTFT).Max(), 1e-12)
 }
 
-// TestASampleStandsForAllRequests: of ten that have completed in 2 s one is in the sample, and it is good.
+// TestASampleStandsForAllRequests: of ten that have completed in 2 s one is in the sample, and it is good. So two stand
+// for twenty that failed.
 func TestASampleStandsForAllRequests(t *testing.T) {
 	r := run(example())
 	r.Counts.Completed, r.SLO, r.Stream.Jitter = 10, metrics.Limits{TTFT: sim.Second}, 1
+	r.Counts.Failed = 20
 	vllm, _ := views.Named("vllm")
 	good := views.Of(vllm, r).Goodput
 	require.NotNil(t, good)
 	assert.True(t, good.Sampled)
 	assert.InDelta(t, 5, good.PerS, 1e-12)
+	guidellm, _ := views.Named("guidellm")
+	good = views.Of(guidellm, r).Goodput
+	assert.EqualValues(t, 3, good.Judged)
+	assert.InDelta(t, 1./3, good.Share, 1e-12)
 }
 
 // TestALimitIsKeptByWhatIsAsLong: the example has its first token after 100 ms, the others 20 ms apart on average and
