@@ -94,8 +94,9 @@ func sizeRetraction(r *Replica, p *configs.Pool, block float64) {
 	}
 }
 
-// hostLinkShare is what copies between a GPU and pinned host memory achieve of the bandwidth of PCIe: 54.3 of 64 GB/s
-// with 1 GiB, in either direction, and 51 with 2 MiB (we timed an H100 SXM, five times each).
+// hostLinkShare is what copies between a GPU and pinned host memory achieve of the bandwidth of PCIe: 51.7 to 55.0 of
+// 64 GB/s with the layers of 1,024 to 32,768 tokens of Llama 3.1 8B, and 53.8 and 54.8 to the GPU and to the host with
+// 1 GiB (tools/kernels/fetch.py on an H100 SXM, five times each; docs/kv-tiers.md).
 const hostLinkShare = 0.85
 
 // hostLinkBps is what a GPU copies from host memory or to it.

@@ -7,8 +7,8 @@ import torch
 MEASUREMENTS, MEASUREMENT_MS = 5, 20
 
 
-def microseconds(run, times=1):
-    """The median, least and longest time of one of so many alike operations that run does, in a CUDA graph."""
+def capture(run, pool=None):
+    """A CUDA graph of run, which takes its memory from the pool of another graph if there is one."""
     side = torch.cuda.Stream()  # compiling and choosing kernels must not be captured
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -17,8 +17,14 @@ def microseconds(run, times=1):
     torch.cuda.current_stream().wait_stream(side)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, pool=pool):
         run()
+    return graph
+
+
+def microseconds(run, times=1):
+    """The median, least and longest time of one of so many alike operations that run does, in a CUDA graph."""
+    graph = capture(run)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 
     def ms(repeats):
