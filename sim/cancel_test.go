@@ -75,10 +75,13 @@ func TestACancelledRunBuildsNoMoreInstances(t *testing.T) {
 	l := loads[0]
 	l.replicas = 50_000
 	last, cancelled := 0, false
-	cluster := func(each func(i int)) *sim.Cluster {
+	cluster := func(each func(i int), building ...func(n, of int) bool) *sim.Cluster {
 		config := l.config(t, 2, newJournal())
 		config.Pools[0].Router = asking{each: each}
 		config.Cancelled = func() bool { return cancelled }
+		for _, f := range building {
+			config.Building = f
+		}
 		c, err := sim.New(config)
 		require.NoError(t, err)
 		return c
@@ -88,7 +91,23 @@ func TestACancelledRunBuildsNoMoreInstances(t *testing.T) {
 	require.True(t, c.Halted())
 	require.Less(t, last, 10_000)
 	c.Pool(0).Replica(l.replicas - 1) // a run that is over is not left
+	var built []int
+	c = cluster(func(int) { cancelled = true }, func(n, of int) bool {
+		require.Equal(t, l.replicas, of)
+		built = append(built, n)
+		return n > 10_000
+	})
+	c.Run()
+	require.True(t, c.Halted(), "what hears how many are built is asked instead")
+	require.Equal(t, []int{1 << 12, 2 << 12, 3 << 12}, built)
 	cancelled = false
+	c = cluster(func(int) {}, func(n, _ int) bool {
+		built = append(built, n)
+		return false
+	})
+	c.Run()
+	require.False(t, c.Halted())
+	require.Equal(t, []int{11 << 12, 12 << 12, l.replicas}, built[len(built)-3:], "and after the last")
 	require.PanicsWithValue(t, "a fault", cluster(func(i int) {
 		cancelled = i == 7
 		if cancelled {

@@ -69,6 +69,7 @@ type control struct {
 	controlAt  Time
 	arrivals   arrivalObserver
 	cancelled  func() bool
+	building   func(built, of int) (stop bool)
 	halted     bool      // it has said yes
 	running    bool      // Run handles events, all of them itself
 	pause      Time      // past it there is more than events: the horizon, an observer or a controller
@@ -114,6 +115,7 @@ func New(c Config) (*Cluster, error) {
 		events: events{arrival: Forever},
 		control: control{
 			observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, cancelled: c.Cancelled,
+			building: c.Building,
 			arrivals: arrivalObserver{at: Forever}, present: Forever,
 		},
 	}

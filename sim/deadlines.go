@@ -217,11 +217,16 @@ type unwound struct{}
 
 // unwind leaves the event at hand if the run is cancelled: a router that looks at a million instances has them built
 // for the first request, which takes seconds.
-func (c *Cluster) unwind() {
+func (c *Cluster) unwind(built, of int) {
+	stop := c.building != nil && c.building(built, of)
 	if !c.running {
 		return
 	}
-	c.poll()
+	if c.building == nil {
+		c.poll()
+	} else if stop {
+		c.halted, c.pause = true, -1
+	}
 	if c.halted {
 		panic(unwound{})
 	}

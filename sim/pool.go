@@ -217,7 +217,7 @@ func (p *Pool) addInstances(c *Cluster) {
 	}
 }
 
-// unwindEvery is after how many instances that are built it is asked whether the run is cancelled.
+// unwindEvery is after how many instances that are built the run reports them and asks whether it is cancelled.
 const unwindEvery = 1 << 12
 
 // at returns the i-th instance that there may ever be. One that was never asked for has done nothing so far: it is
@@ -227,7 +227,7 @@ func (p *Pool) at(i int) *Instance {
 		return in
 	}
 	if n := len(p.built); n > 0 && n%unwindEvery == 0 {
-		p.cluster.unwind()
+		p.cluster.unwind(n, len(p.all))
 	}
 	in := newInstance(p.cluster, p, p.first+int32(i))
 	in.listed, in.place = p, -1
@@ -239,6 +239,9 @@ func (p *Pool) at(i int) *Instance {
 	}
 	p.all[i], p.cluster.instances[in.ID] = in, in
 	p.built = append(p.built, in)
+	if n := len(p.built); n == len(p.all) && p.cluster.building != nil {
+		p.cluster.unwind(n, n)
+	}
 	return in
 }
 

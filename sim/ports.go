@@ -229,6 +229,10 @@ type Config struct {
 	// the run.
 	Cancelled func() bool
 
+	// Building, if set, is called while instances of a pool are built, every few thousand of them and after the last: so
+	// many there are, of all that there may ever be. It stands in for Cancelled there: a yes stops the run.
+	Building func(built, of int) (stop bool)
+
 	// TraceEvery marks the requests whose ID is a multiple of it as Traced; 0: those the source marks.
 	TraceEvery int32
 

@@ -106,6 +106,9 @@ func requestsDone(line *progress.Line, expected float64) func(run.Progress) {
 		if expected == 0 {
 			w.Of = 0
 		}
+		if p.Built > 0 {
+			w = progress.Work{What: "building", Done: float64(p.Built), Of: float64(p.Replicas), Unit: "replica"}
+		}
 		line.Set(w)
 	}
 	say(run.Progress{})

@@ -26,6 +26,8 @@ type follower struct {
 	every    atomic.Int64 // events between looks at the clock
 	looked   time.Time
 	reported time.Time
+	before   int64   // events before replicas were last said to be built
+	built    float64 // share of the replicas that were built before the first request went to one; 0: none were
 }
 
 func newFollower(rows *rows, report func(Progress), expected float64) *follower {
@@ -61,6 +63,7 @@ func (f *follower) follow(config *sim.Config) {
 		f.event()
 		return stop != nil && stop()
 	}
+	config.Building = f.building
 }
 
 // event counts an arrival or an end, and reports now and then. A request that has arrived counts half until it ends:
@@ -79,12 +82,48 @@ func (f *follower) event() {
 		return
 	}
 	f.reported = now
+	f.report(f.progress(n))
+}
+
+// progress returns how far the run is after n arrivals and ends.
+func (f *follower) progress(n int64) Progress {
 	p := Progress{Ended: f.ended.Load(), SimulatedS: sim.Time(f.at.Load()).Seconds()}
 	p.Done = max(float64(p.Ended), float64(n)/2)
 	if f.expected > 0 {
 		p.Share = min(1, p.Done/f.expected)
 	}
+	if f.built > 0 { // how long the requests will take beside it is not known: as long, perhaps
+		p.Share = (f.built + p.Share) / 2
+	}
+	return p
+}
+
+// building reports how many replicas are built, where all are at once: before the first event or by one. Where requests
+// arrive between, these say how far the run is.
+func (f *follower) building(built, of int) (stop bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, n := time.Now(), f.events.Load()
+	atOnce := n == f.before
+	f.before = n
+	if built == of { // what comes now says nothing of replicas
+		if f.built > 0 {
+			f.built = 1
+			f.report(f.progress(n))
+		}
+		return false
+	}
+	if !atOnce || now.Sub(f.reported) < progressEvery {
+		return false
+	}
+	f.reported = now
+	if n <= 1 {
+		f.built = max(f.built, float64(built)/float64(of))
+	}
+	p := f.progress(n)
+	p.Built, p.Replicas = built, of
 	f.report(p)
+	return false
 }
 
 // pace has the clock looked at less often where looks are close together, and more often where they are far apart.

@@ -42,6 +42,8 @@ type Progress struct {
 	Done       float64 // requests, of which those under way count half
 	Share      float64 // of the requests expected, counted in the same way; 0: it is not known how many are
 	SimulatedS float64
+
+	Built, Replicas int // of a pool that is being built, in which nothing else is done; 0: nothing is
 }
 
 // Result is a run that has ended.
@@ -232,6 +234,9 @@ func drive(ctx context.Context, watch func(scarce func()) (stop func()), config 
 		config.Cancelled = func() bool { return stop() || cancelled.Load() }
 	} else {
 		config.Cancelled = cancelled.Load
+	}
+	if building := config.Building; building != nil {
+		config.Building = func(built, of int) bool { return building(built, of) || cancelled.Load() }
 	}
 	c, err := sim.New(config)
 	if err != nil {
