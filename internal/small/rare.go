@@ -156,20 +156,15 @@ func DecodeSide(number uint64) Scenario {
 }
 
 // Impatient draws a scenario by its number, the clients of which cancel some of their requests, often just as a step
-// ends, or cannot see the first of their tokens. Where vLLM V0 is drawn without caches, it swaps or gives way to static
-// batches.
+// ends, or cannot see the first of their tokens.
 func Impatient(number uint64) Scenario {
 	s := One(others + number)
-	if number%8 == 3 {
-		s = DecodeSide(decodeSides + number)
-	}
 	r := draw{rand.New(rand.NewPCG(31, number))}
-	if v0, ok := s.Pools[0].Scheduler.(*schedulers.PrefillFirst); ok && !s.Pools[0].Caches {
-		v0.Preempt, s.Pools[0].Host = sim.Swap, r.Int64N(12)
-		if r.flag() {
-			s.Pools[0].Scheduler = &schedulers.Static{MaxBatchSize: int(r.one(1, 2, 3, 8)),
-				MaxNumBatchedTokens: r.one(12, 20, 30, 100)}
-		}
+	switch number % 8 {
+	case 0:
+		s = r.swapping()
+	case 3:
+		s = DecodeSide(decodeSides + number)
 	}
 	for i := range s.Requests {
 		q := &s.Requests[i]
@@ -180,5 +175,23 @@ func Impatient(number uint64) Scenario {
 			q.Reasoning = r.Int32N(q.Output + 1)
 		}
 	}
+	return s
+}
+
+// swapping draws a pool of vLLM V0 that swaps what it preempts, or one of static batches.
+func (r draw) swapping() Scenario {
+	s, p := r.requests()
+	s.Tree, p.Caches = nil, false
+	for i := range s.Requests {
+		s.Requests[i].Content = 0
+	}
+	r.more(&s)
+	r.prefillFirst(&p)
+	if r.IntN(3) > 0 {
+		p.Scheduler.(*schedulers.PrefillFirst).Preempt, p.Host = sim.Swap, r.Int64N(12)
+	} else {
+		p.Scheduler = &schedulers.Static{MaxBatchSize: int(r.one(1, 2, 3, 8)), MaxNumBatchedTokens: r.one(12, 20, 30, 100)}
+	}
+	s.Pools = []Pool{p}
 	return s
 }
