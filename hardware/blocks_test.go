@@ -124,12 +124,18 @@ func TestAHintSaysThatItLeavesTheDomain(t *testing.T) {
 		{"deepseek-v3", "gb200-small", "; tensor_parallel 16 would do"},
 		{"deepseek-v3", "h200-nvl", "; tensor_parallel 8 would do, over PCIe beyond a domain of 4"},
 		{"deepseek-v3", "l40s", "; tensor_parallel 32 would do, over the network beyond a host of 8"},
+		{"llama-3.1-70b", "h100-sxm-single", "; tensor_parallel 2 would do, over the network beyond a domain of 1"},
 	} {
 		name, small := strings.CutSuffix(c.gpu, "-small")
+		name, single := strings.CutSuffix(name, "-single")
 		d := deployment(t, c.model, name, 1)
 		d.GPU.NICBps = d.GPU.BandwidthBps // some cards are sold without
 		if small {
 			d.GPU.MemoryBytes.Value = 80e9 // of a domain larger than a host
+		}
+		if single {
+			d.GPU.Domain.Value = 1 // a link that joins no two of them
+			d.GPU.PCIeBps = hardware.Quantity{}
 		}
 		_, err := d.Memory(0.92, 8192, 256, 16)
 		require.Error(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/kv"
 )
 
 // TestTokensAddUpToASequence: what a token is said to add to the cache, while no window is full and when all are, is by
@@ -131,6 +132,26 @@ func TestTheLongestSequenceIsTheLongest(t *testing.T) {
 		require.Equal(t, computed, m.TokensIn(blocks, size))
 		require.Equal(t, prompt, m.LongestIn(blocks, size))
 	})
+}
+
+// TestAPromptInChunksFitsWhereTheCacheSaysSo: the blocks that a model of a cache gives to a sequence whose windows free
+// what they have passed are those by which the longest one is found, for every small window, chunk and block.
+func TestAPromptInChunksFitsWhereTheCacheSaysSo(t *testing.T) {
+	for _, size := range []int64{1, 3, 4, 16} {
+		for window := int32(1); window <= 33; window += 4 {
+			for chunk := int32(1); chunk <= 33; chunk += 4 {
+				m := hardware.Memory{SequenceBlocks: 2, Passing: sim.Passing{Blocks: 3, Window: window, TokensMax: chunk}}
+				m.Windowed = sim.Windowed{Blocks: 3, BlocksMax: int32((int64(window)+size-1)/size + 1)}
+				cache := kv.New(kv.Config{Blocks: 1 << 20, BlockSize: int32(size), SequenceBlocks: m.SequenceBlocks,
+					Windowed: m.Windowed, Passing: m.Passing})
+				for tokens := size; tokens <= 90*size && tokens <= 240; tokens += size {
+					need := cache.BlocksMax(int32(tokens))
+					require.Equal(t, tokens, m.LongestIn(need, size), "window %d, chunk %d, blocks of %d", window, chunk, size)
+					require.Equal(t, tokens-size, m.LongestIn(need-1, size))
+				}
+			}
+		}
+	}
 }
 
 // TestMemoryIsDividedAsTheShareSays: of all memory, of what is beside activations and context, or of what is left. What

@@ -94,3 +94,10 @@ func Wait(floor sim.Duration, g sim.Segment) sim.Segment {
 	wait(floor, &g)
 	return g
 }
+
+// Busiest returns the rows, tokens, outputs and sequences of a batch that the busiest GPU has, without padding.
+func (r *Roofline) Busiest(b *sim.Shape) []float64 {
+	var l load
+	r.divide(&l, b)
+	return []float64{l.rows, l.tokens, l.outputs, l.sequences}
+}

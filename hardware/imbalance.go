@@ -75,8 +75,8 @@ func (d *Deployment) validateRouting() error {
 
 // newRouting tabulates how tokens touch the experts of d.
 func newRouting(d *Deployment) *routing {
-	r, e := &routing{}, d.Model.Experts()
-	if e == 0 || d.Model.TopK() == e {
+	r := &routing{}
+	if d.Model.TopK() == d.Model.Experts() { // none, or a token touches all of them
 		return r
 	}
 	r.waits = d.Efficiency.ExpertImbalance

@@ -235,6 +235,41 @@ func TestImpossibleChoicesAreRefused(t *testing.T) {
 	}
 }
 
+// TestAsManyAnswersAsThereAreNumbersFor: the most of a prompt and the most of a run are accepted, one more is not. One
+// answer of each prompt is what the source says without it.
+func TestAsManyAnswersAsThereAreNumbersFor(t *testing.T) {
+	for _, c := range []struct {
+		n       int64
+		prompts float64
+		ok      bool
+	}{
+		{1, check.RequestsMax, true}, {1, check.RequestsMax + 1, false}, {ChoicesMax, 1, true}, {ChoicesMax + 1, 1, false},
+		{ChoicesMax, check.RequestsMax / ChoicesMax, true}, {ChoicesMax, check.RequestsMax/ChoicesMax + 1, false},
+	} {
+		f, err := newFan(announced{prompts: c.prompts}, Choices{N: c.n}, 1)
+		require.Equal(t, c.ok, err == nil, "%d answers to %g prompts: %v", c.n, c.prompts, err)
+		require.Equal(t, c.ok, f != nil)
+	}
+	plain := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 5}, Mix: sourcetest.Plain(), Requests: 50}
+	single, err := NewOpenLoop(plain, 1)
+	require.NoError(t, err)
+	source, err := NewOpenLoop(plain, 1)
+	require.NoError(t, err)
+	f, err := NewFan(source, Choices{N: 1}, 1)
+	require.NoError(t, err)
+	require.Equal(t, sourcetest.Drain(single), sourcetest.Drain(f))
+}
+
+// announced is a source that says how many requests it is to have, and has none.
+type announced struct {
+	sim.Source
+	prompts float64
+}
+
+func (announced) Contents() *sim.Contents { return nil }
+func (a announced) Requests() float64     { return a.prompts }
+func (announced) Err() error              { return nil }
+
 // TestAnswersCostNoMemory: a prompt takes its node of the tree, whose growth is all there is.
 func TestAnswersCostNoMemory(t *testing.T) {
 	source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000},
