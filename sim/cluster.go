@@ -6,6 +6,7 @@ import (
 
 	"github.com/decodesim/decodesim/sim/batch"
 	"github.com/decodesim/decodesim/sim/clock"
+	"github.com/decodesim/decodesim/sim/heap"
 	"github.com/decodesim/decodesim/sim/transfer"
 )
 
@@ -44,12 +45,13 @@ type setup struct {
 
 // events is everything that is to happen.
 type events struct {
-	arrival   Time             // of the next request at the engine; Forever: none known
-	next      Request          // the next request, unless the source is a Follower
-	ends      clock.Tournament // of the steps under way
-	deadlines deadlines
-	links     transfer.Links
-	gate      gate
+	arrival    Time             // of the next request at the engine; Forever: none known
+	next       Request          // the next request, unless the source is a Follower
+	ends       clock.Tournament // of the steps under way
+	deadlines  deadlines
+	tokenizing heap.Heap[Time, place] // when prompts have been tokenised, and then by ID; void without their request
+	links      transfer.Links
+	gate       gate
 }
 
 // planning is which instances are to be planned at this instant, when everything else at it has happened.
@@ -191,7 +193,7 @@ func (c *Cluster) build(specs []*PoolSpec) {
 
 // Run handles events in order until none is left or the horizon is reached.
 //
-// At one instant, observers and controllers come first, then deadlines, then arrivals, then transfers, then the ends of
+// At one instant, observers and controllers come first, then deadlines, then arrivals, then prompts that have been tokenised, then transfers, then the ends of
 // steps, by instance. What these cause at the same instant is handled before any instance plans, so that a plan sees
 // all of it.
 func (c *Cluster) Run() {
@@ -210,7 +212,8 @@ func (c *Cluster) advance() {
 	for {
 		t, id := c.ends.Min()
 		cancels, transfers := c.nextDeadline(), c.links.At()
-		t = min(t, c.arrival, cancels, transfers)
+		tokenized := c.nextTokenized()
+		t = min(t, c.arrival, cancels, tokenized, transfers)
 		switch {
 		case t > c.now && len(c.woken) > 0:
 			c.plan()
@@ -224,6 +227,9 @@ func (c *Cluster) advance() {
 		case c.arrival == t:
 			c.now = t
 			c.deliver()
+		case tokenized == t:
+			c.now = t
+			c.tokenized()
 		case transfers == t && c.onlyWrites():
 			c.stopAllWrites()
 		case transfers == t:
@@ -322,7 +328,7 @@ func (c *Cluster) commit(in *Instance) {
 		c.up(in)
 	}
 	next, _ := c.ends.Min()
-	if len(c.woken) > 0 || min(next, c.arrival, c.nextDeadline(), c.links.At()) == c.now {
+	if len(c.woken) > 0 || min(next, c.arrival, c.nextDeadline(), c.nextTokenized(), c.links.At()) == c.now {
 		c.wake(in)
 		return
 	}
@@ -376,7 +382,7 @@ func (c *Cluster) plan() {
 
 // stop ends the run. At a horizon, the clients have seen the steps that have ended by then.
 func (c *Cluster) stop() {
-	if t, _ := c.ends.Min(); t < Forever || c.arrival < Forever || c.links.At() < Forever {
+	if t, _ := c.ends.Min(); min(t, c.arrival, c.nextTokenized(), c.links.At()) < Forever {
 		c.overran = c.until == ClockEnd
 		c.now = c.until
 	} else { // nothing is to come, and the requests that are still here wait in vain

@@ -85,6 +85,8 @@ func (in *Instance) cancel(slot int32, now Time) {
 			in.queue.cancel(slot)
 		}
 		in.wake(now) // the requests behind it may fit
+	case tokenizing:
+		in.cancelTokenizing(slot, now)
 	case fetching:
 		in.cancelFetch(slot, now)
 	case awaitingAllocation, transferring:

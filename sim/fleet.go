@@ -255,6 +255,12 @@ func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 	}
 	in.queue.eachListed(keep)
 	in.queue.eachPacked(keep)
+	in.eachTokenizing(func(r *Request) {
+		if !r.admitted {
+			r.Tokenizing -= r.queuedAt.Sub(c.now)
+		}
+		keep(r)
+	})
 	return append(lost, c.takeTransfers(in)...)
 }
 
@@ -301,7 +307,8 @@ func (c *Cluster) disownTransfer(i int32) {
 	for in := range built(c.instances) {
 		for slot := range in.requests.at {
 			r := &in.requests.at[slot]
-			if r.transfer == i && (r.state == waiting || r.state == prefilling || r.state == fetching) {
+			if r.transfer == i && (r.state == waiting || r.state == prefilling || r.state == fetching ||
+				r.state == tokenizing) {
 				r.transfer = 0
 			}
 		}

@@ -84,6 +84,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 	}
 	p.drawStages(int32(p.blocks) + 1) // a third of the pools without ranks
 	p.windowCache(len(sc.requests) + int(p.blockSize))
+	p.drawTokenizer(len(sc.requests) + int(p.blocks))
 	drawSpeculation(t, &p)
 	if p.speculation != nil && sc.speculation != nil {
 		p.speculation.Acceptance = sc.speculation.Acceptance

@@ -49,6 +49,7 @@ type shared struct {
 	swap       swapSpace
 	transfers  transfers
 	tiers      tiers
+	tokenizer  tokenizer
 	adapters   *adapters // nil: no request has one
 	admissions int64     // so far
 	committed  int64     // Σ blocks of the running requests at their limits, if the scheduler asks for it
@@ -141,6 +142,7 @@ func (in *Instance) reset() {
 	in.swap = swapSpace{free: p.SwapBlocks}
 	in.transfers, in.committed = transfers{}, 0
 	in.tiers.fetching, in.tiers.begun = 0, 0
+	in.tokenizer = tokenizer{}
 	in.adapters = p.newAdapters()
 	in.queue.join(in.adapters)
 	if in.line != nil {
@@ -351,7 +353,7 @@ func (in *Instance) empty() bool {
 	if in.Queued() > 0 || in.Running() > 0 {
 		panic("sim: the scheduler left an instance idle with work to do")
 	}
-	return len(in.transfers.awaiting) == 0
+	return len(in.transfers.awaiting) == 0 && in.tokenizer.prompts == 0
 }
 
 // addNoise makes the step that begins at now longer; what it adds is overhead.

@@ -57,7 +57,8 @@ func onOther(t *rapid.T) bool { return !soak.Asked() && rapid.Bool().Draw(t, "le
 var covered = map[string]int{
 	"blocks of windows that requests share": 100, "prefixes of which windows lack some": 100,
 	"preemptions": 500, "victims that were not the last admitted": 10, "steps that spend the budget": 1000,
-	"regime switches":      20,
+	"regime switches":   20,
+	"prompts tokenised": 1000, "waits for a tokenizer": 500, "hang-ups before a tokenizer is done": 10,
 	"steps without a look": 300, "steps composed twice": 100, "tokens in vain": 100, "plans for a single request": 100,
 	"steps fixed before an arrival": 100, "arrivals on a step boundary": 100, "simultaneous arrivals": 500,
 	"overtakings": 500,
@@ -191,6 +192,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		require.Equal(t, r.Cached, j.cached[r.ID], "%s: cached tokens of request %d", variant, r.ID)
 		if r.outcome == "completed" {
 			require.Equal(t, r.admitted, j.admit[r.ID], "%s: admission of request %d", variant, r.ID)
+			require.Equal(t, r.tokenizing, j.last[r.ID].Tokenizing, "%s: tokenizing of request %d", variant, r.ID)
 			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: allocation and arrival of request %d",
 				variant, r.ID)
 			j.compareRecord(t, variant, r)

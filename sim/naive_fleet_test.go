@@ -130,7 +130,8 @@ func (f *naiveFleet) event() bool {
 	if len(f.script) > 0 {
 		control = f.script[0].at
 	}
-	t := min(end, cancel, f.arrival(), flow, control)
+	tokenized, server := f.tokenizes()
+	t := min(end, cancel, f.arrival(), tokenized, flow, control)
 	if t > f.now && f.round() {
 		return true
 	}
@@ -146,6 +147,8 @@ func (f *naiveFleet) event() bool {
 		f.cancel(leaver)
 	case f.arrival():
 		f.deliver()
+	case tokenized:
+		f.tokenized(server)
 	case flow:
 		f.turn(move)
 	default:
@@ -290,9 +293,16 @@ func (n *naive) offer(g gated) {
 	n.join(in, g.r)
 }
 
-// join puts r in the queue of an instance.
+// join has r begin at an instance, with the tokenizer.
 func (n *naive) join(in *naiveInstance, r *naiveRequest) {
 	r.at = in
+	if !n.lineUp(in, r) {
+		n.queuesUp(in, r)
+	}
+}
+
+// queuesUp has r, which has been tokenised, wait in the queue.
+func (n *naive) queuesUp(in *naiveInstance, r *naiveRequest) {
 	if n.fetches(in, r) {
 		return
 	}
@@ -364,6 +374,11 @@ func (f *naiveFleet) cancel(r *naiveRequest) {
 	if in.end == sim.Forever || len(in.of.stages) > 1 && r.batch == nil { // no step of it will end
 		in.of.leaves(in)
 		in.wake()
+	}
+	if in.leavesLine(r) {
+		in.load--
+		in.wake()
+		f.cover["hang-ups before a tokenizer is done"]++
 	}
 	if r.fetch != nil {
 		f.unfetch(r)

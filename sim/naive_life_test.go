@@ -108,7 +108,7 @@ func (in *naiveInstance) served() bool {
 	left := 0
 	for _, rank := range in.team {
 		left += len(rank.running) + len(rank.waiting) + len(rank.swapped) + len(rank.inbound) + len(rank.transferring) +
-			len(rank.arrived) + len(rank.pending) + len(rank.fetching)
+			len(rank.arrived) + len(rank.pending) + len(rank.fetching) + rank.inLine()
 	}
 	return left == 0
 }
@@ -147,6 +147,7 @@ func (n *naive) empties(in *naiveInstance) {
 	in.naivePipeline = naivePipeline{}
 	in.inbound, in.transferring = nil, nil
 	in.arrived, in.pending, in.fetching = nil, nil, nil
+	in.tokenizer = nil
 	n.fresh(in)
 }
 
@@ -183,6 +184,9 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 		}
 	}
 	slices.SortFunc(lost, func(a, b *naiveRequest) int { return cmp.Compare(a.ID, b.ID) })
+	for _, rank := range in.team {
+		rank.stopTokenizing()
+	}
 	n.down(in)
 	for _, r := range lost {
 		n.sever(in, r)

@@ -55,32 +55,33 @@ type naiveRequest struct {
 	blocks   int64
 	reserve  int64 // blocks that it took at its admission for tokens to come; 0: none
 	naiveWindows
-	ahead     *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
-	pages     []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
-	resumed   int      // blocks found after a preemption
-	regained  int      // blocks among them that only this request has
-	admitted  sim.Time
-	entered   bool         // a batch, once
-	number    int          // of its admission
-	batch     *naiveBatch  // with pipeline stages: the one under way that it is in
-	chunks    []naiveChunk // and those of its prompt since its latest admission
-	tokens    []sim.Time   // when each was emitted
-	cause     string       // what has held it up since the latest one
-	left      bool         // the client cancelled
-	removed   bool         // the engine knows
-	stopped   bool         // it computes no more, although the engine does not know
-	at        *naiveInstance
-	noticed   bool         // it waited when a step began: the batch of the next may have it
-	stamped   sim.Time     // when that was so first
-	move      *naiveMove   // nil: its KV is not transferred
-	fetch     *naiveFetch  // that is under way; nil: none
-	fetchedBy *naiveFetch  // that brought what its next admission finds in host memory
-	known     bool         // its next token is, and not released
-	leaf      leaf         // with a radix tree: what that has of it
-	added     bool         // some of it is or was in a radix tree
-	life      int32        // how often it has gone elsewhere
-	place     int          // in the batch as SGLang orders it; 0: none yet
-	lockedOut sim.Duration // that it has waited for its adapter in this queue
+	ahead      *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
+	pages      []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
+	resumed    int      // blocks found after a preemption
+	regained   int      // blocks among them that only this request has
+	admitted   sim.Time
+	entered    bool         // a batch, once
+	number     int          // of its admission
+	batch      *naiveBatch  // with pipeline stages: the one under way that it is in
+	chunks     []naiveChunk // and those of its prompt since its latest admission
+	tokens     []sim.Time   // when each was emitted
+	cause      string       // what has held it up since the latest one
+	left       bool         // the client cancelled
+	removed    bool         // the engine knows
+	stopped    bool         // it computes no more, although the engine does not know
+	at         *naiveInstance
+	noticed    bool         // it waited when a step began: the batch of the next may have it
+	stamped    sim.Time     // when that was so first
+	move       *naiveMove   // nil: its KV is not transferred
+	fetch      *naiveFetch  // that is under way; nil: none
+	fetchedBy  *naiveFetch  // that brought what its next admission finds in host memory
+	known      bool         // its next token is, and not released
+	leaf       leaf         // with a radix tree: what that has of it
+	added      bool         // some of it is or was in a radix tree
+	life       int32        // how often it has gone elsewhere
+	place      int          // in the batch as SGLang orders it; 0: none yet
+	tokenizing sim.Duration // until its prompt had been tokenised, before its first admission
+	lockedOut  sim.Duration // that it has waited for its adapter in this queue
 }
 
 type naiveInstance struct {
@@ -111,8 +112,9 @@ type naiveInstance struct {
 	tree         *naiveTree   // nil: nor of sequences
 	below        []*hostStore // tiers below that
 	fetching     []*naiveRequest
-	store        *hostStore // nil: no host memory for what the cache has no room for
-	drafting     int32      // tokens that every sequence may draft in the step
+	tokenizer    []tokenizing // what its tokenizer has, the first of which it works on
+	store        *hostStore   // nil: no host memory for what the cache has no room for
+	drafting     int32        // tokens that every sequence may draft in the step
 	end          sim.Time
 	woken        bool
 	again        bool // the step that has been composed computes nothing, and others have been preempted for it

@@ -253,7 +253,8 @@ func (f *naiveFleet) land(m *naiveMove) {
 	r.move, r.known, r.noticed = nil, false, false
 	r.Computed, r.prefill = 0, 0
 	r.Stage++
-	to.of.join(to, r)
+	r.at = to
+	to.of.queuesUp(to, r)
 }
 
 // releaseSource frees the blocks of a KV transfer at its source, as those of a request that ends.

@@ -242,6 +242,7 @@ func (in *Instance) underway() int64 {
 			n += int64(in.requests.at[slot].Emitted)
 		}
 	}
+	in.eachTokenizing(func(r *Request) { n += int64(r.Emitted) })
 	if in.transfers.transferring+in.tiers.fetching > 0 {
 		in.cluster.eachArriving(func(to *Instance, r *Request) {
 			if to == in && r.state != awaitingAllocation {
@@ -287,6 +288,7 @@ func (in *Instance) settle(now Time) {
 		unfinished(&in.requests.at[slot])
 	}
 	in.queue.eachPacked(unfinished)
+	in.eachTokenizing(unfinished)
 }
 
 // settleBatch reports the requests that run, after n steps of the segment under way.
@@ -316,7 +318,7 @@ func (in *Instance) reportEnded(n int) {
 type Observation struct {
 	Totals
 	Running      int64 // requests in a batch
-	Waiting      int64 // requests in a queue, at a gate, or transferred and without blocks or admission
+	Waiting      int64 // requests in a queue or on the way there, at a gate, or transferred and not admitted
 	Transferring int64 // requests on their way to an instance
 	KVUsed       int64 // blocks
 	KVTotal      int64
@@ -375,7 +377,7 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 			for _, lane := range rank.batches() {
 				o.Running += int64(lane.batch.n - len(lane.batch.finished) - len(lane.batch.ended))
 			}
-			o.Waiting += int64(rank.Queued() + rank.Incoming())
+			o.Waiting += int64(rank.Queued() + rank.Incoming() + rank.Tokenizing())
 			o.Transferring += int64(rank.transfers.transferring)
 			o.KVTotal += rank.cache.Total()
 			o.KVUsed += rank.BlocksUsedAt(now)

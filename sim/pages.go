@@ -2,10 +2,11 @@ package sim
 
 import "slices"
 
-// packed is a request that waits, in 24 bytes: a million waiting requests cost 24 MB. A request that is more than these
+// packed is a request that waits, in 32 bytes: a million waiting requests cost 32 MB. A request that is more than these
 // fields say has a record already, and its slot stands in place of the prompt, as −1 − slot.
 type packed struct {
 	arrival   Time
+	tokenized Duration // what it took to tokenise it
 	id        int32
 	prompt    int32
 	output    int32
@@ -21,7 +22,8 @@ func (r *Request) plain() bool {
 
 // pack returns r in packed form; slot is that of its record, or noSlot.
 func (r *Request) pack(slot int32) packed {
-	x := packed{arrival: r.Arrival, id: r.ID, prompt: r.Prompt, output: r.Output, maxOutput: r.MaxOutput}
+	x := packed{arrival: r.Arrival, tokenized: r.Tokenizing, id: r.ID, prompt: r.Prompt, output: r.Output,
+		maxOutput: r.MaxOutput}
 	if slot != noSlot {
 		x.prompt = -1 - slot
 	}
@@ -40,13 +42,14 @@ func (x *packed) slot() int32 {
 func (x *packed) request() *Request {
 	return &Request{
 		ID: x.id, Prompt: x.prompt, Output: x.output, MaxOutput: x.maxOutput, Arrival: x.arrival,
-		engineState: engineState{queuedAt: x.arrival, state: waiting},
+		Record:      Record{Tokenizing: x.tokenized},
+		engineState: engineState{queuedAt: x.arrival.Add(x.tokenized), state: waiting},
 	}
 }
 
 // page is a part of a queue. Pages are recycled, so a queue neither doubles nor leaves garbage.
 type page struct {
-	item [170]packed
+	item [127]packed
 	next *page
 }
 

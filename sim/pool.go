@@ -24,7 +24,10 @@ type PoolSpec struct {
 	Stages []int32
 	// the queue of their microbatches is filled up with some of nothing, as vLLM 0.33 does
 	FillsQueue bool
-	Balancer   func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
+	Tokenize   Duration // that an instance's API server takes for each prompt token, see tokenizer
+	// each rank has a tokenizer of its own; false: they share that of their instance
+	RankTokenizers bool
+	Balancer       func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
 	// sequences that may run at once in an instance that receives caches; 0: it receives none
 	MaxNumSeqs int
 	// computes the last token of a prompt again if its cache arrives before a token was emitted
@@ -159,6 +162,8 @@ func (p *PoolSpec) validate() error {
 		p.RecvInterval > 1 && (!p.AsyncScheduling || p.Ranks > 1 || len(p.Stages) > 1 || p.MaxNumSeqs > 0):
 		return fmt.Errorf("sim: pool %q: RecvInterval is %d, must be 0 to 1000 and, above 1, with AsyncScheduling and "+
 			"without Ranks, Stages and MaxNumSeqs", p.Name, p.RecvInterval)
+	case p.Tokenize < 0 || p.Tokenize > Millisecond:
+		return fmt.Errorf("sim: pool %q: Tokenize is %v, must be 0 to %v", p.Name, p.Tokenize, Millisecond)
 	case p.ColdStart < 0:
 		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
@@ -286,11 +291,12 @@ func (p *Pool) Replicas() int { return len(p.all) }
 // Replica returns the i-th instance, whether it takes requests or not.
 func (p *Pool) Replica(i int) *Instance { return p.at(i) }
 
-// Waiting returns how many requests wait: at the gate, in the queues of instances, and for a KV transfer to them.
+// Waiting returns how many requests wait: at the gate, in the queues of instances and on the way there, and for a KV
+// transfer to them.
 func (p *Pool) Waiting() int {
 	n := p.atGate
 	for _, in := range p.built {
-		n += in.Queued() + in.Incoming()
+		n += in.Queued() + in.Incoming() + in.Tokenizing()
 	}
 	return n
 }

@@ -208,7 +208,7 @@ type Config struct {
 	Admission  Admission  // decides which requests may enter; nil: all
 	Controller Controller // of the fleet; nil: it stays as it is
 	Contents   *Contents  // that requests name; nil: they name none
-	Ingress    Duration   // from the client to the engine's queue: network, API server, tokenizer
+	Ingress    Duration   // from the client to the router: network and API server; see PoolSpec.Tokenize
 	Egress     Duration   // from the engine to the client, of each token; a Follower goes by it, a Sink does not
 	Until      Time       // stop here, at most at ClockEnd; 0: run until every request has ended
 
@@ -286,7 +286,7 @@ func (c *Cluster) Advance(to Time) (next Time) {
 	c.present = Forever
 	c.findPause()
 	t, _ := c.ends.Min()
-	return min(t, c.arrival, c.nextDeadline(), c.links.At(), c.controlAt)
+	return min(t, c.arrival, c.nextDeadline(), c.nextTokenized(), c.links.At(), c.controlAt)
 }
 
 // Act has do called at an instant after Now, before anything else that happens then, as a Controller is. do may call

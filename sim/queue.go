@@ -224,7 +224,7 @@ func (q *queue) seen(x *packed) bool {
 	if slot := x.slot(); slot != noSlot {
 		return q.requests.at[slot].queuedAt <= q.visible
 	}
-	return x.arrival <= q.visible
+	return x.arrival.Add(x.tokenized) <= q.visible
 }
 
 // cancel takes the request in slot, which waits and whose client has cancelled it, out of the queue. If its entry is

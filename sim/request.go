@@ -38,10 +38,12 @@ type Record struct {
 	Computed    int32 // tokens whose KV entries exist; in the decode set: as of joining it
 	Cached      int32 // prompt tokens that were cached when it was first admitted to a batch
 	Preemptions int32
-	Admitted    Time // when it was first admitted to a batch
-	First       Time // when the client has the first token
-	Last        Time // when the client has the latest token
-	Visible     Time // when the client has the first token after the Reasoning; 0: not yet, or there is no Reasoning
+	// until its prompt, and those before it, were tokenised, from its routing on; before its first admission
+	Tokenizing Duration
+	Admitted   Time // when it was first admitted to a batch
+	First      Time // when the client has the first token
+	Last       Time // when the client has the latest token
+	Visible    Time // when the client has the first token after the Reasoning; 0: not yet, or there is no Reasoning
 }
 
 // TransferTimes is when the latest KV transfer of a request went through its states.
@@ -85,12 +87,13 @@ type engineState struct {
 	place          int64 // in the batch of SGLang, see runningBatch.place
 	readmitted     Time  // of its latest admission
 	penultimate    Time  // when it had the token before its last, if it has ended; see serial
-	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
-	orderKey       int64 // its place in a queue that has an Order
-	turn           int64 // its place among those with the same key, see queue.inTurn; 0: by arrival
-	transfer       int32 // its KV transfer; 0: none
-	fetch          int32 // the transfer that fetches what it needs from a tier; 0: none
-	below          kv.Below
+	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before;
+	// while it is tokenised, when it will have been
+	orderKey int64 // its place in a queue that has an Order
+	turn     int64 // its place among those with the same key, see queue.inTurn; 0: by arrival
+	transfer int32 // its KV transfer; 0: none
+	fetch    int32 // the transfer that fetches what it needs from a tier; 0: none
+	below    kv.Below
 }
 
 // state says where a request is within an instance.
@@ -99,6 +102,7 @@ type state uint8
 const (
 	unused             state = iota // a record without a request
 	waiting                         // in the queue
+	tokenizing                      // on its way there
 	prefilling                      // running, and its prompt is not complete
 	decoding                        // running, and it emits a token per step
 	cancelled                       // its client cancelled it while it was queued

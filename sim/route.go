@@ -157,9 +157,99 @@ func (c *Cluster) route(p *Pool, r *Request) {
 		c.routed[in.ID].push(r)
 		return
 	}
-	in = in.rankFor(c.now, r)
+	in.rankFor(c.now, r).accept(r)
+}
+
+// accept takes r, which has been routed to in: its prompt is tokenised first, if that takes time.
+func (in *Instance) accept(r *Request) {
+	now := in.cluster.now
 	in.charge(r, 1)
-	in.enqueue(c.now, r)
+	if in.pool.Tokenize > 0 {
+		in.tokenize(now, r)
+		return
+	}
+	in.enqueue(now, r)
+}
+
+// tokenizer is what the API server of an instance does before requests reach the queue. One prompt is tokenised after
+// the other, in the order of routing, so that a long one delays those behind it: vLLM 0.33.0 has a pool of one thread for
+// it (vllm/renderers/base.py:143, renderer_num_workers in config/model.py:412), and SGLang 0.5.23 one process, which
+// tokenises in its event loop (srt/managers/tokenizer_manager.py:1065). A client that leaves meanwhile saves no time of
+// it.
+type tokenizer struct {
+	free    Time // when it has tokenised all prompts that have come
+	prompts int  // of requests on their way to the queue
+}
+
+// tokenize has r join the queue when its prompt, and those before it, have been tokenised.
+func (in *Instance) tokenize(now Time, r *Request) {
+	server := in.replica
+	if in.pool.RankTokenizers {
+		server = in
+	}
+	done := max(now, server.tokenizer.free).Add(Duration(r.Prompt) * in.pool.Tokenize)
+	server.tokenizer.free = done
+	slot := in.requests.put(r)
+	q := &in.requests.at[slot]
+	q.state, q.queuedAt = tokenizing, done
+	if !q.admitted {
+		q.Tokenizing += done.Sub(now)
+	}
+	in.watch(slot)
+	in.tokenizer.prompts++
+	in.cluster.tokenizing.Push(done, int64(r.ID), place{in.ID, slot})
+}
+
+// nextTokenized returns when a prompt has been tokenised that is still wanted, or Forever.
+func (c *Cluster) nextTokenized() Time {
+	for len(c.tokenizing) > 0 {
+		t := &c.tokenizing[0]
+		r := &c.instances[t.Value.instance].requests.at[t.Value.slot]
+		if r.state == tokenizing && r.ID == int32(t.Tie) && r.queuedAt == t.Key {
+			return t.Key
+		}
+		c.tokenizing.Pop()
+	}
+	return Forever
+}
+
+// tokenized brings the request whose prompt has been tokenised to its queue.
+func (c *Cluster) tokenized() {
+	at := c.tokenizing.Pop().Value
+	in := c.instances[at.instance]
+	q := in.requests.at[at.slot]
+	in.tokenizer.prompts--
+	in.forget(at.slot)
+	in.enqueue(c.now, &q)
+}
+
+// cancelTokenizing ends the request in slot, whose prompt has not been tokenised, for its client.
+func (in *Instance) cancelTokenizing(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	in.cluster.done(r, now, Failed)
+	in.charge(r, -1)
+	in.dismiss(r)
+	in.tokenizer.prompts--
+	in.forget(slot)
+	in.wake(now)
+}
+
+// Tokenizing returns how many requests are on their way to the queue of in, or of one of its ranks.
+func (in *Instance) Tokenizing() (n int) {
+	for _, rank := range in.parts {
+		n += rank.tokenizer.prompts
+	}
+	return n
+}
+
+// eachTokenizing calls f with every request whose prompt has not been tokenised.
+func (in *Instance) eachTokenizing(f func(r *Request)) {
+	for slot, left := 0, in.tokenizer.prompts; left > 0; slot++ {
+		if r := &in.requests.at[slot]; r.state == tokenizing {
+			f(r)
+			left--
+		}
+	}
 }
 
 // enqueue adds r to the queue at now or, if it has to fetch some of its prompt first, when it has.
@@ -175,7 +265,7 @@ func (in *Instance) joinQueue(now Time, r *Request) {
 	slot, order := noSlot, in.pool.Order
 	seen := in.nextBoundary(now)
 	queuedAt := seen.Add(-in.cluster.ingress)
-	if order != nil || in.adapters != nil || in.queue.vacant() || queuedAt != r.Arrival || !r.plain() {
+	if order != nil || in.adapters != nil || in.queue.vacant() || queuedAt != r.Arrival.Add(r.Tokenizing) || !r.plain() {
 		slot = in.requests.put(r)
 		q := &in.requests.at[slot]
 		q.state, q.queuedAt = waiting, queuedAt

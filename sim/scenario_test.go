@@ -47,6 +47,7 @@ type scenario struct {
 	roundRobin                  bool
 	speculation                 *sim.Speculation
 	ingress                     sim.Duration
+	tokenize                    sim.Duration // each prompt token
 	coldStart                   sim.Duration
 	noise                       sim.Noise
 	adapters                    sim.Adapters
@@ -129,6 +130,7 @@ func drawScenario(t *rapid.T) scenario {
 	sc.drawRadix(t)
 	sc.passChunks(len(sc.requests) + int(sc.blockSize))
 	sc.drawAdapters()
+	sc.drawTokenizer(len(sc.requests) + int(sc.maxLen))
 	sc.settleStages()
 	return sc
 }
@@ -349,6 +351,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		router = new(routers.RoundRobin)
 	}
 	p := &sim.PoolSpec{
+		Tokenize: sc.tokenize, RankTokenizers: sc.rankTokenizers(),
 		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages, FillsQueue: sc.fillsQueue(),
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
 		ConnectorLoads: sc.loads, DefersFrees: sc.defers(), Reserved: sc.leavesFree(),

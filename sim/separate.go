@@ -230,7 +230,7 @@ func (c *Cluster) endParts() {
 	over := c.arrival == Forever
 	for part := range built(c.parts) {
 		t, _ := part.ends.Min()
-		over = over && t == Forever
+		over = over && min(t, part.nextTokenized()) == Forever
 		c.now = max(c.now, part.now)
 	}
 	if !over {
@@ -254,9 +254,7 @@ func (c *Cluster) endParts() {
 func (c *Cluster) deliverFed() {
 	c.next = c.feed.pop()
 	_, id := c.ends.Min()
-	in := c.instances[id]
-	in.charge(&c.next, 1)
-	in.enqueue(c.now, &c.next)
+	c.instances[id].accept(&c.next)
 	c.fetch()
 }
 

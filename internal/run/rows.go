@@ -151,7 +151,7 @@ func (x *rows) row(r *sim.Request, at sim.Time, o sim.Outcome) Row {
 		row.TTFT = r.First.Sub(r.Arrival) + x.config.Egress
 	}
 	if r.Admitted > 0 || r.Emitted > 0 || r.Preemptions > 0 {
-		row.Queue = r.Admitted.Sub(r.Arrival) - x.config.Ingress
+		row.Queue = r.Admitted.Sub(r.Arrival) - x.config.Ingress - r.Tokenizing
 	}
 	if o == sim.Completed {
 		row.E2E = at.Sub(r.Arrival) + x.config.Egress

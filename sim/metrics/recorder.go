@@ -17,7 +17,7 @@ var _ sim.Sink = (*Recorder)(nil)
 // Tokens before the end of the warm-up, and requests that arrived before it, are simulated but not recorded.
 type Recorder struct {
 	Warmup  sim.Time
-	Ingress sim.Duration // from the arrival to the arrival at the engine
+	Ingress sim.Duration // from the arrival to the routing; what tokenising takes is beside it
 	Egress  sim.Duration // from the engine to the client, for every token
 	SLO     Limits
 	Rules   Rules                                            // judged by Verdicts
@@ -97,7 +97,7 @@ func (m *Recorder) First(r *sim.Request) {
 	if r.Arrival < m.Warmup {
 		return
 	}
-	ttft, queue := r.First.Sub(r.Arrival)+m.Egress, r.Admitted.Sub(r.Arrival)-m.Ingress
+	ttft, queue := r.First.Sub(r.Arrival)+m.Egress, r.Admitted.Sub(r.Arrival)-m.Ingress-r.Tokenizing
 	m.TTFT.One(ttft)
 	m.Queue.One(queue)
 	if m.Windows != nil {
@@ -202,7 +202,7 @@ func (m *Recorder) latenciesOf(r *sim.Request, at sim.Time) (l Limits) {
 			l.TTFO = r.Visible.Sub(r.Arrival) + m.Egress
 		}
 	}
-	l.Queue = r.Admitted.Sub(r.Arrival) - m.Ingress
+	l.Queue = r.Admitted.Sub(r.Arrival) - m.Ingress - r.Tokenizing
 	return l
 }
 
