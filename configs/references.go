@@ -191,6 +191,7 @@ type Constants struct {
 	SequenceS        *float64 `yaml:"sequence_s" about:"of each decoding sequence of a step"`
 	CollectiveS      *float64 `yaml:"collective_s" about:"of each collective"`
 	FirstTokenS      *float64 `yaml:"first_token_s" about:"added to each TTFT"`
+	TokenizeS        *float64 `yaml:"tokenize_s" about:"of each prompt token before the engine, one prompt after the other"`
 	Overlap          *float64 `yaml:"overlap" about:"p of (memory^p + compute^p)^(1/p), at least 1; .inf: they overlap perfectly"`
 }
 

@@ -87,8 +87,10 @@ type Efficiency struct {
 	LaunchOverlap float64 `yaml:"launch_overlap,omitempty"`
 
 	CollectiveS float64 `yaml:"collective_s"`  // of each collective, beside what a table says of it (a_l)
-	FirstTokenS float64 `yaml:"first_token_s"` // added to each TTFT: API server and tokenizer (ttft_0)
-	Overlap     float64 `yaml:"overlap"`       // p of (memory^p + compute^p)^(1/p), ≥ 1; .inf: they overlap perfectly
+	FirstTokenS float64 `yaml:"first_token_s"` // added to each TTFT: the way to the API server, and there (ttft_0)
+	// beside that, of each prompt token, one prompt after the other: mostly its tokenizer (ttft_1)
+	TokenizeS float64 `yaml:"tokenize_s,omitempty"`
+	Overlap   float64 `yaml:"overlap"` // p of (memory^p + compute^p)^(1/p), ≥ 1; .inf: they overlap perfectly
 
 	Source string `yaml:"source"`
 }
@@ -121,7 +123,7 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		{"prompt_launch", &e.PromptLaunch}, {"eager_launch", &e.EagerLaunch},
 		{"step_s", &e.StepS}, {"sequence_host_s", &e.SequenceHostS}, {"sequence_s", &e.SequenceS},
 		{"collective_s", &e.CollectiveS},
-		{"collective_scale", &e.CollectiveScale}, {"first_token_s", &e.FirstTokenS},
+		{"collective_scale", &e.CollectiveScale}, {"first_token_s", &e.FirstTokenS}, {"tokenize_s", &e.TokenizeS},
 	} {
 		if span.key == key {
 			*span.at *= times
@@ -163,6 +165,10 @@ func (e *Efficiency) Validate() error {
 		if !(span.value >= 0 && span.value <= 3600) {
 			return &RangeError{span.key, fmt.Sprintf("%g is out of range; expected seconds in [0, 3600]", span.value)}
 		}
+	}
+	if !(e.TokenizeS >= 0 && e.TokenizeS <= 1e-3) {
+		return &RangeError{"tokenize_s", fmt.Sprintf("%g is out of range; expected seconds of a token in [0, 1e-3]",
+			e.TokenizeS)}
 	}
 	if e.Source == "" {
 		return &RangeError{"source", "missing; expected where the numbers come from"}

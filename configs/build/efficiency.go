@@ -10,6 +10,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // efficiencyOf returns what the pool's file or name says, or else the engine's, with the scenario's own constants in
@@ -78,6 +79,9 @@ func (b *Built) SetEfficiency(e hardware.Efficiency) {
 		r.Deployment.Efficiency = e
 		r.price(&b.Scenario.Pools[i])
 		b.Config.Pools[i].Model = r.Model
+		if b.Scenario.Pools[i].Enters() {
+			b.Config.Pools[i].Tokenize = sim.Seconds(e.TokenizeS)
+		}
 	}
 	b.Config.Ingress = b.ingress()
 	b.expect() // in how many seconds a closed loop is done follows from prices

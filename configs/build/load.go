@@ -171,6 +171,7 @@ func (b *Built) turnS() float64 {
 		outsideS = s.PauseS()
 	}
 	outsideS += (b.Config.Ingress + b.Config.Egress).Seconds()
+	outsideS += float64(b.PromptMean * b.Replicas[prompts].Deployment.Efficiency.TokenizeS)
 	return outsideS + prefill.First.Seconds() + float64(max(1, b.OutputMean)*decode.First.Seconds())
 }
 

@@ -33,6 +33,9 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		SwapBlocks: r.SwapBlocks / ranks,
 		Classes:    len(s.Workload.Classes),
 	}
+	if p.Enters() {
+		pool.Tokenize = sim.Seconds(r.Deployment.Efficiency.TokenizeS)
+	}
 	if pool.Passing.Blocks > 0 {
 		pool.Windowed = sim.Windowed{}
 	}
@@ -121,6 +124,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		pool.RecvInterval = n
 	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
+	pool.RankTokenizers = rules.RankTokenizers
 	if len(pool.Stages) > 1 && !schedulesStagesAhead(p, pool) {
 		pool.AsyncScheduling, pool.BatchQueue = false, 0
 	}
@@ -144,7 +148,8 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	return nil
 }
 
-// ingress returns how long requests take to the queue of an engine: of the pools that they may come to, the longest.
+// ingress returns how long requests take to the router, beside the tokenizers of instances: of the pools that they may
+// come to, the longest.
 func (b *Built) ingress() (d sim.Duration) {
 	for i, r := range b.Replicas {
 		if b.Scenario.Pools[i].Enters() {

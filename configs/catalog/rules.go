@@ -47,6 +47,8 @@ type Rules struct {
 	DelayedNames bool `yaml:"delayed_names"`
 	// a client picks the data-parallel rank by requests that wait, not by its own
 	RanksByWaiting bool `yaml:"ranks_by_waiting"`
+	// each data-parallel rank has an API server, and so a tokenizer; false: all of a replica have one
+	RankTokenizers bool `yaml:"rank_tokenizers"`
 	// a request that is admitted with one token to compute gets wrong drafts beside it
 	Fills bool `yaml:"fills"`
 }

@@ -50,6 +50,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"sequence_s", e.SequenceS, "s per decoding sequence"},
 		{"collective_s", e.CollectiveS, "s per collective, beside its table"},
 		{"first_token_s", e.FirstTokenS, "s before the first token, outside the engine"},
+		{"tokenize_s", e.TokenizeS, "s more of each prompt token there, one prompt after the other"},
 		{"overlap", e.Overlap, "p of (memory^p + compute^p)^(1/p)"},
 	}
 }
@@ -166,7 +167,7 @@ func optionalKey(key string) bool {
 	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance", "expert_skew",
 		"latent_compute",
 		"collective_scale", "eager_layer_s",
-		"prompt_layer_s", "prompt_launch", "eager_launch", "launch_overlap", "rank_s", "sequence_host_s":
+		"prompt_layer_s", "prompt_launch", "eager_launch", "launch_overlap", "rank_s", "sequence_host_s", "tokenize_s":
 		return true
 	}
 	return strings.HasPrefix(key, "quantized_")

@@ -74,14 +74,15 @@ func Freeze(
 	seconds := f.price(b.Deployment.Efficiency)
 	for i := range f.Values {
 		x := &f.Values[i]
-		x.mean = x.wait.lasts(seconds, b.Config.Ingress.Seconds())
+		x.mean = x.wait.lasts(seconds, b.Config.Ingress.Seconds(), t.tokenizeS)
 	}
 	return f, ""
 }
 
 // record simulates with a recording, or says why there is nothing to be learnt from the run.
 func record(ctx context.Context, b *build.Built) (*recording, string) {
-	t := &recording{Observation: validation.NewObservation(&b.Config), model: b.Config.Pools[0].Model}
+	t := &recording{Observation: validation.NewObservation(&b.Config), model: b.Config.Pools[0].Model,
+		tokenizeS: b.Deployment.Efficiency.TokenizeS}
 	_, t.closed = b.Config.Source.(sim.Follower)
 	config, pool := b.Config, *b.Config.Pools[0]
 	pool.Model = t
@@ -118,7 +119,7 @@ func (f *Frozen) Predict(e hardware.Efficiency, out []float64) {
 	seconds := f.price(e)
 	for i := range f.Values {
 		x := &f.Values[i]
-		ratio := x.wait.lasts(seconds, e.FirstTokenS) / x.mean
+		ratio := x.wait.lasts(seconds, e.FirstTokenS, e.TokenizeS) / x.mean
 		if m := x.Value.Metric; m == measured.OutputPerS || m == measured.RequestsPerS {
 			ratio = 1 / ratio
 		}

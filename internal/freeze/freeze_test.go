@@ -152,6 +152,44 @@ func TestAFrozenRunWithAnIngressIsNearlyANewSimulation(t *testing.T) {
 	}
 }
 
+// TestTokenizingIsExactForOneClient: nobody's prompt is before its own.
+func TestTokenizingIsExactForOneClient(t *testing.T) {
+	from := priorOf(t)
+	from.TokenizeS = 2e-6
+	for _, times := range []float64{0, 0.5, 3, 40} {
+		to := from
+		to.TokenizeS *= times
+		for _, name := range []string{"one client", "think time"} {
+			for m, d := range frozenErrors(t, frozenRuns()[name], from, to) {
+				assert.InDelta(t, 0, d, 1e-6, "%s: %s, times %g", name, m, times)
+			}
+		}
+	}
+}
+
+// TestTokenizingIsNearlyThatOfANewSimulation: which prompts are before others changes little, as long as a tokenizer is
+// mostly idle. Clients in step meet it all at once, so that it decides what batches consist of.
+func TestTokenizingIsNearlyThatOfANewSimulation(t *testing.T) {
+	from := priorOf(t)
+	from.TokenizeS = 2e-6
+	for name, run := range frozenRuns() {
+		if name == "in step" {
+			continue
+		}
+		for _, times := range []float64{0.5, 2} {
+			to := from
+			to.TokenizeS *= times
+			for m, d := range frozenErrors(t, run, from, to) {
+				accepted := 0.01
+				if m == measured.TTFT {
+					accepted = 0.05
+				}
+				assert.InDelta(t, 0, d, accepted, "%s: %s, times %g", name, m, times)
+			}
+		}
+	}
+}
+
 // TestTheIngressIsExactWhereEverybodyWaitsForIt: one client, or many in step.
 func TestTheIngressIsExactWhereEverybodyWaitsForIt(t *testing.T) {
 	from := priorOf(t)

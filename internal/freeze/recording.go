@@ -8,10 +8,11 @@ import (
 // recording records the batches of a run.
 type recording struct {
 	*validation.Observation
-	model  sim.StepModel
-	closed bool // clients send when they have been answered
-	last   sim.Shape
-	steps  []taped
+	model     sim.StepModel
+	closed    bool    // clients send when they have been answered
+	tokenizeS float64 // of each token of a prompt
+	last      sim.Shape
+	steps     []taped
 }
 
 var (

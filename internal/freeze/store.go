@@ -38,6 +38,7 @@ type savedValue struct {
 	Row, Value      int
 	Predicted, Mean float64
 	Idle, Entries   float64
+	Tokens          float64
 	At              []int32 // the shapes that it waits for, and how many steps of each
 	Share           []float64
 }
@@ -107,7 +108,8 @@ func saving(run *measured.Run, f *Frozen, skip string) saved {
 	x.FloorMS, x.Shapes = f.FloorMS, f.shapes
 	for i := range f.Values {
 		v := &f.Values[i]
-		y := savedValue{Predicted: v.Predicted, Mean: v.mean, Idle: v.wait.rest, Entries: v.wait.entries}
+		y := savedValue{Predicted: v.Predicted, Mean: v.mean, Idle: v.wait.rest, Entries: v.wait.entries,
+			Tokens: v.wait.tokens}
 		for r := range run.Rows {
 			for j := range run.Rows[r].Values {
 				if &run.Rows[r].Values[j] == v.Value {
@@ -139,7 +141,7 @@ func (x *saved) frozen(run *measured.Run, above configs.Options, with validation
 	for _, y := range x.Values {
 		row := &run.Rows[y.Row]
 		v := FrozenValue{Row: row, Value: &row.Values[y.Value], Predicted: y.Predicted, mean: y.Mean,
-			wait: waited{rest: y.Idle, entries: y.Entries, share: make([]float64, len(x.Shapes))}}
+			wait: waited{rest: y.Idle, entries: y.Entries, tokens: y.Tokens, share: make([]float64, len(x.Shapes))}}
 		for k, at := range y.At {
 			v.wait.share[at] = y.Share[k]
 		}

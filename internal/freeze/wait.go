@@ -12,11 +12,13 @@ type waited struct {
 	share   []float64 // of each shape, how many steps
 	rest    float64   // seconds that pass whatever the steps and the ingress take
 	entries float64   // ingress delays
+	tokens  float64   // of prompts that are tokenised one after the other, with those that it waits for
 }
 
-// lasts returns the seconds that it takes, with so many seconds for a step of each shape and for an ingress delay.
-func (w *waited) lasts(seconds []float64, ingress float64) float64 {
-	sum := w.rest + float64(w.entries*ingress)
+// lasts returns the seconds that it takes, with so many seconds for a step of each shape, for an ingress delay and to
+// tokenise a token.
+func (w *waited) lasts(seconds []float64, ingress, tokenize float64) float64 {
+	sum := w.rest + float64(w.entries*ingress) + float64(w.tokens*tokenize)
 	for i, share := range w.share {
 		sum += float64(share * seconds[i])
 	}
@@ -49,8 +51,10 @@ func (w *waiting) value(m measured.Metric, in []validation.Request) {
 		}
 		switch first, last := q.SentS+q.TtftS, q.SentS+q.E2eS; m {
 		case measured.TTFT:
+			w.tokenizes(q.TokenizingS / n)
 			w.steps(w.entered(q), first, 1/n)
 		case measured.E2E:
+			w.tokenizes(q.TokenizingS / n)
 			w.steps(w.entered(q), last, 1/n)
 		case measured.TPOT:
 			w.steps(first, last, 1/n/float64(q.Output-1))
@@ -61,21 +65,32 @@ func (w *waiting) value(m measured.Metric, in []validation.Request) {
 	}
 }
 
+// tokenizes adds so many seconds in which prompts are tokenised.
+func (w *waiting) tokenizes(seconds float64) {
+	if w.tokenizeS > 0 {
+		w.tokens += seconds / w.tokenizeS
+	}
+}
+
 // counts reports whether a request is in the mean.
 func counts(q *validation.Request, m measured.Metric) bool {
 	return q.Done && (m != measured.TPOT || q.Output > 1)
 }
 
 // entered is when a request reached the engine.
-func (t *recording) entered(q *validation.Request) float64 { return q.SentS + t.Ingress.Seconds() }
+func (t *recording) entered(q *validation.Request) float64 {
+	return q.SentS + t.Ingress.Seconds() + q.TokenizingS
+}
 
 // span adds what the time from the first send to the last token consists of. In a closed loop every step of it delays
-// the end, and so does the ingress wherever the engine waits for a client. Under open load arrivals come when they
+// the end, and so do the ingress and the tokenizer wherever the engine waits for a client. Under open load arrivals come when they
 // come: what delays the end is what the last request waits for.
 func (w *waiting) span(in []validation.Request) {
 	var first, last *validation.Request
+	meanS := 0.0
 	for i := range in {
 		q := &in[i]
+		meanS += q.TokenizingS / float64(len(in))
 		if first == nil || q.SentS < first.SentS {
 			first = q
 		}
@@ -86,12 +101,14 @@ func (w *waiting) span(in []validation.Request) {
 	w.entries = 1
 	if !w.closed {
 		w.rest = last.SentS - first.SentS
+		w.tokenizes(last.TokenizingS)
 		w.steps(w.entered(last), last.SentS+last.E2eS, 1)
 		return
 	}
 	gaps := w.steps(w.entered(first), last.SentS+last.E2eS, 1)
 	w.entries += float64(gaps)
-	w.rest -= float64(float64(gaps) * w.Ingress.Seconds())
+	w.tokenizes(first.TokenizingS + float64(float64(gaps)*meanS))
+	w.rest -= float64(float64(gaps) * (w.Ingress.Seconds() + meanS))
 }
 
 // instantS is less than any step takes: what rounding makes of an instant in seconds.

@@ -12,6 +12,7 @@ import (
 // Request is what its client saw of a simulated request, in seconds.
 type Request struct {
 	SentS, TtftS, E2eS, tpotS float64
+	TokenizingS               float64 // of its TTFT
 	Output                    int32
 	Done                      bool
 }
@@ -38,7 +39,7 @@ func (o *Observation) row(r *sim.Request, at sim.Time, outcome sim.Outcome) {
 	if outcome == sim.Completed {
 		q = Request{
 			SentS: q.SentS, TtftS: r.First.Sub(r.Arrival).Seconds(), E2eS: at.Sub(r.Arrival).Seconds(), Output: r.Emitted,
-			Done: true,
+			TokenizingS: r.Tokenizing.Seconds(), Done: true,
 		}
 		if r.Emitted > 1 {
 			q.tpotS = at.Sub(r.First).Seconds() / float64(r.Emitted-1)
