@@ -26,8 +26,8 @@ func seconds(path string, x float64) page.Cell { return field(text.Duration(x), 
 
 // latencyFields are the names of latencies in tables, and their paths in the JSON.
 var latencyFields = map[string]string{"TTFT": "ttft_s", "ITL": "itl_s", "ITL, tokens": "itl_s",
-	"ITL, chunks": "itl_chunk_s", "TPOT": "tpot_s", "E2E": "e2e_s", "queue": "queue_s", "TTFO": "ttfo_s",
-	"task": "task_s"}
+	"ITL, chunks": "itl_chunk_s", "TPOT": "tpot_s", "E2E": "e2e_s", "queue": "queue_s", "tokenize": "tokenize_s",
+	"TTFO": "ttfo_s", "task": "task_s"}
 
 // latencyTable is what users feel.
 func latencyTable(l *metrics.Latency) *page.Table {

@@ -15,6 +15,8 @@ type Latency struct {
 	E2E      Quantiles `json:"e2e_s"`
 	Queue    Quantiles `json:"queue_s"`
 
+	Tokenize *Quantiles `json:"tokenize_s,omitempty"` // absent where no request took time to be tokenised
+
 	Unanswered *Quantiles `json:"unanswered_s,omitempty"` // absent where every request that ended had a token
 
 	TTFO *Quantiles `json:"ttfo_s,omitempty"` // absent where no output has reasoning
@@ -26,6 +28,10 @@ func (m *Recorder) latency() Latency {
 	l := Latency{
 		TTFT: m.TTFT.Quantiles(), ITL: m.TokenGaps().Quantiles(), ITLChunk: m.ChunkGaps().Quantiles(),
 		TPOT: m.TPOT.Quantiles(), E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
+	}
+	if m.Tokenizing.N() > 0 {
+		tokenize := m.Tokenizing.Quantiles()
+		l.Tokenize = &tokenize
 	}
 	if m.Waited.N() > 0 {
 		waited := m.Waited.Quantiles()
@@ -60,7 +66,11 @@ func (l *Latency) Named() []NamedQuantiles {
 	} else {
 		all = append(all, NamedQuantiles{"ITL", l.ITL})
 	}
-	all = append(all, NamedQuantiles{"TPOT", l.TPOT}, NamedQuantiles{"E2E", l.E2E}, NamedQuantiles{"queue", l.Queue})
+	all = append(all, NamedQuantiles{"TPOT", l.TPOT}, NamedQuantiles{"E2E", l.E2E})
+	if l.Tokenize != nil {
+		all = append(all, NamedQuantiles{"tokenize", *l.Tokenize})
+	}
+	all = append(all, NamedQuantiles{"queue", l.Queue})
 	if l.Task != nil {
 		all = append(all, NamedQuantiles{"task", *l.Task})
 	}

@@ -12,6 +12,7 @@ var _ sim.Sink = (*Recorder)(nil)
 //	TPOT   (last token − first token) / (tokens − 1), of completed requests with more than one token
 //	E2E    last token + egress − arrival, of completed requests
 //	queue  first admission to a batch − arrival at the engine, of requests with a first token
+//	tokenize  arrival at the engine − routing, of the same, where prompts are tokenised in a time
 //	task   of agents; see tasks.go
 //
 // Tokens before the end of the warm-up, and requests that arrived before it, are simulated but not recorded.
@@ -24,6 +25,8 @@ type Recorder struct {
 	Rows    func(r *sim.Request, at sim.Time, o sim.Outcome) // called for every request that ends, unless it is nil
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
+
+	Tokenizing Hist // of requests whose prompts are tokenised in a time, from the routing to the queue
 
 	// Waited is how long clients waited for a first token in vain, from arrival until they cancelled or their instance
 	// failed: TTFT and Queue have only those that had one.
@@ -100,6 +103,9 @@ func (m *Recorder) First(r *sim.Request) {
 	ttft, queue := r.First.Sub(r.Arrival)+m.Egress, r.Admitted.Sub(r.Arrival)-m.Ingress-r.Tokenizing
 	m.TTFT.One(ttft)
 	m.Queue.One(queue)
+	if r.Tokenizing > 0 {
+		m.Tokenizing.One(r.Tokenizing)
+	}
 	if m.Windows != nil {
 		m.Windows.first(r.First, ttft, queue)
 	}

@@ -28,7 +28,8 @@ func drawnRequest(r *rand.Rand) (q sim.Request, at sim.Time, o sim.Outcome) {
 	case sim.Rejected:
 		q.Emitted = 0
 	}
-	q.Admitted = q.Arrival.Add(3 + later())
+	q.Tokenizing = max(0, later()-3)
+	q.Admitted = q.Arrival.Add(3 + later() + q.Tokenizing)
 	q.First = q.Admitted.Add(later())
 	at = q.First.Add(later() * sim.Duration(q.Emitted))
 	if q.Reasoning > 0 && q.Emitted > q.Reasoning {
@@ -40,7 +41,7 @@ func drawnRequest(r *rand.Rand) (q sim.Request, at sim.Time, o sim.Outcome) {
 // recorderTwin goes by the definitions: it asks of each request what counts, and has no state but lists and counts.
 type recorderTwin struct {
 	*Recorder
-	ttft, queue, ttfo, tpot, e2e, waited                          Hist
+	ttft, queue, tokenizing, ttfo, tpot, e2e, waited              Hist
 	recorded, attained, unserved, unanswered, hidden, keep, first int64
 	lastToken                                                     sim.Time
 
@@ -51,7 +52,7 @@ type recorderTwin struct {
 
 // ended counts a request that has ended.
 func (w *recorderTwin) ended(q *sim.Request, at sim.Time, o sim.Outcome) {
-	toFirst, queued := q.First.Sub(q.Arrival)+w.Egress, q.Admitted.Sub(q.Arrival)-w.Ingress
+	toFirst, queued := q.First.Sub(q.Arrival)+w.Egress, q.Admitted.Sub(q.Arrival)-w.Ingress-q.Tokenizing
 	if q.Emitted > 0 {
 		w.lastToken = max(w.lastToken, q.First.Add(w.Egress))
 		if q.First >= w.Warmup {
@@ -77,6 +78,9 @@ func (w *recorderTwin) ended(q *sim.Request, at sim.Time, o sim.Outcome) {
 	if q.Emitted > 0 {
 		w.ttft.One(toFirst)
 		w.queue.One(queued)
+		if q.Tokenizing != 0 {
+			w.tokenizing.One(q.Tokenizing)
+		}
 	}
 	toOutput := toFirst
 	if q.Reasoning > 0 {
@@ -133,7 +137,7 @@ func (w *recorderTwin) good(q *sim.Request, at sim.Time) bool {
 		each = at.Sub(q.First) / sim.Duration(q.Emitted-1)
 	}
 	return within(toFirst, w.SLO.TTFT) && within(each, w.SLO.TPOT) && within(at.Sub(q.Arrival)+w.Egress, w.SLO.E2E) &&
-		within(toOutput, w.SLO.TTFO) && within(q.Admitted.Sub(q.Arrival)-w.Ingress, w.SLO.Queue)
+		within(toOutput, w.SLO.TTFO) && within(q.Admitted.Sub(q.Arrival)-w.Ingress-q.Tokenizing, w.SLO.Queue)
 }
 
 // compareSeries compares the series, which has the requests of the warm-up, too, and is the same without one.
@@ -201,7 +205,8 @@ func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
 		}
 		w.compareSeries(t, outcomes)
 		w.compareWindows(t, n)
-		for i, pair := range [][2]*Hist{{&w.ttft, &m.TTFT}, {&w.queue, &m.Queue}, {&w.ttfo, &m.TTFO}, {&w.tpot, &m.TPOT},
+		for i, pair := range [][2]*Hist{{&w.ttft, &m.TTFT}, {&w.queue, &m.Queue}, {&w.tokenizing, &m.Tokenizing}, {&w.ttfo, &m.TTFO},
+			{&w.tpot, &m.TPOT},
 			{&w.e2e, &m.E2E}, {&w.waited, &m.Waited}} {
 			require.Equal(t, pair[0].Counts(), pair[1].Counts(), "distribution %d", i)
 		}

@@ -73,6 +73,7 @@ func (m *Recorder) merge(o *Recorder) {
 	m.TPOT.Merge(&o.TPOT)
 	m.E2E.Merge(&o.E2E)
 	m.Queue.Merge(&o.Queue)
+	m.Tokenizing.Merge(&o.Tokenizing)
 	m.TTFO.Merge(&o.TTFO)
 	m.Waited.Merge(&o.Waited)
 	for i := range m.Stalls {
