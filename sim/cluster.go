@@ -193,9 +193,9 @@ func (c *Cluster) build(specs []*PoolSpec) {
 
 // Run handles events in order until none is left or the horizon is reached.
 //
-// At one instant, observers and controllers come first, then deadlines, then arrivals, then prompts that have been tokenised, then transfers, then the ends of
-// steps, by instance. What these cause at the same instant is handled before any instance plans, so that a plan sees
-// all of it.
+// At one instant, observers and controllers come first, then deadlines, arrivals, prompts that have been tokenised,
+// transfers and the ends of steps, by instance. What these cause at the same instant is handled before any instance
+// plans, so that a plan sees all of it.
 func (c *Cluster) Run() {
 	c.fetch()
 	if c.parts != nil {

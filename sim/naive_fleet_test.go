@@ -293,23 +293,6 @@ func (n *naive) offer(g gated) {
 	n.join(in, g.r)
 }
 
-// join has r begin at an instance, with the tokenizer.
-func (n *naive) join(in *naiveInstance, r *naiveRequest) {
-	r.at = in
-	if !n.lineUp(in, r) {
-		n.queuesUp(in, r)
-	}
-}
-
-// queuesUp has r, which has been tokenised, wait in the queue.
-func (n *naive) queuesUp(in *naiveInstance, r *naiveRequest) {
-	if n.fetches(in, r) {
-		return
-	}
-	n.enqueue(in, r)
-	in.wake()
-}
-
 // pick returns the instance that the pool's router picks.
 func (n *naive) pick() (best *naiveInstance) {
 	var live []*naiveInstance

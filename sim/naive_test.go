@@ -382,21 +382,3 @@ func (n *naive) leaves(in *naiveInstance) {
 		return r.removed
 	})
 }
-
-// emit lets the client of r have so many tokens at once.
-func (n *naive) emit(r *naiveRequest, tokens int) {
-	for range tokens {
-		if r.Emitted > 0 {
-			n.gaps[r.cause]++
-		}
-		r.cause = "burst"
-		r.Emitted++
-		r.tokens = append(r.tokens, n.now)
-	}
-	if tokens > 0 {
-		r.cause = ""
-	}
-	if r.Emitted == r.Output {
-		n.done(r, "completed")
-	}
-}

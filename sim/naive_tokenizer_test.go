@@ -31,6 +31,23 @@ func (in *naiveInstance) server() *naiveInstance {
 	return in.team[0]
 }
 
+// join has r begin at an instance, with the tokenizer.
+func (n *naive) join(in *naiveInstance, r *naiveRequest) {
+	r.at = in
+	if !n.lineUp(in, r) {
+		n.queuesUp(in, r)
+	}
+}
+
+// queuesUp has r, which has been tokenised, wait in the queue.
+func (n *naive) queuesUp(in *naiveInstance, r *naiveRequest) {
+	if n.fetches(in, r) {
+		return
+	}
+	n.enqueue(in, r)
+	in.wake()
+}
+
 // lineUp puts r in the line of the tokenizer, unless that takes no time.
 func (n *naive) lineUp(in *naiveInstance, r *naiveRequest) bool {
 	if n.tokenize == 0 {

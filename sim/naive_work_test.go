@@ -95,3 +95,21 @@ func (f *naiveFleet) countArrival(r *naiveRequest) {
 	}
 	f.counts.Arrived, f.counts.PromptTokens = f.counts.Arrived+1, f.counts.PromptTokens+int64(r.Prompt)
 }
+
+// emit lets the client of r have so many tokens at once.
+func (n *naive) emit(r *naiveRequest, tokens int) {
+	for range tokens {
+		if r.Emitted > 0 {
+			n.gaps[r.cause]++
+		}
+		r.cause = "burst"
+		r.Emitted++
+		r.tokens = append(r.tokens, n.now)
+	}
+	if tokens > 0 {
+		r.cause = ""
+	}
+	if r.Emitted == r.Output {
+		n.done(r, "completed")
+	}
+}

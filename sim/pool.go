@@ -23,10 +23,9 @@ type PoolSpec struct {
 	// its cache, see pipeline.go, and Model prices one of them; nil: one stage
 	Stages []int32
 	// the queue of their microbatches is filled up with some of nothing, as vLLM 0.33 does
-	FillsQueue bool
-	Tokenize   Duration // that an instance's API server takes for each prompt token, see tokenizer
-	// each rank has a tokenizer of its own; false: they share that of their instance
-	RankTokenizers bool
+	FillsQueue     bool
+	Tokenize       Duration      // that the API server takes for each prompt token, see tokenizer
+	RankTokenizers bool          // each rank has one; false: they share that of their instance
 	Balancer       func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
 	// sequences that may run at once in an instance that receives caches; 0: it receives none
 	MaxNumSeqs int

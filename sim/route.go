@@ -172,10 +172,10 @@ func (in *Instance) accept(r *Request) {
 }
 
 // tokenizer is what the API server of an instance does before requests reach the queue. One prompt is tokenised after
-// the other, in the order of routing, so that a long one delays those behind it: vLLM 0.33.0 has a pool of one thread for
-// it (vllm/renderers/base.py:143, renderer_num_workers in config/model.py:412), and SGLang 0.5.23 one process, which
-// tokenises in its event loop (srt/managers/tokenizer_manager.py:1065). A client that leaves meanwhile saves no time of
-// it.
+// the other, in the order of routing, so that a long one delays those behind it: vLLM 0.33.0 has a pool of one thread
+// for it (vllm/renderers/base.py:143, renderer_num_workers in vllm/config/model.py:412), and SGLang 0.5.23 one process,
+// which tokenises in its event loop (srt/managers/tokenizer_manager.py:1068). A client that leaves meanwhile saves no
+// time of it.
 type tokenizer struct {
 	free    Time // when it has tokenised all prompts that have come
 	prompts int  // of requests on their way to the queue

@@ -83,8 +83,8 @@ func (t *recording) entered(q *validation.Request) float64 {
 }
 
 // span adds what the time from the first send to the last token consists of. In a closed loop every step of it delays
-// the end, and so do the ingress and the tokenizer wherever the engine waits for a client. Under open load arrivals come when they
-// come: what delays the end is what the last request waits for.
+// the end, and so do the ingress and the tokenizer where the engine waits for a client. Under open load arrivals come
+// when they do: what delays the end is what the last request waits for.
 func (w *waiting) span(in []validation.Request) {
 	var first, last *validation.Request
 	meanS := 0.0

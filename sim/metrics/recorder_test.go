@@ -205,8 +205,8 @@ func TestEachRequestCountsAsTheDefinitionsSay(t *testing.T) {
 		}
 		w.compareSeries(t, outcomes)
 		w.compareWindows(t, n)
-		for i, pair := range [][2]*Hist{{&w.ttft, &m.TTFT}, {&w.queue, &m.Queue}, {&w.tokenizing, &m.Tokenizing}, {&w.ttfo, &m.TTFO},
-			{&w.tpot, &m.TPOT},
+		for i, pair := range [][2]*Hist{{&w.ttft, &m.TTFT}, {&w.queue, &m.Queue}, {&w.tokenizing, &m.Tokenizing},
+			{&w.ttfo, &m.TTFO}, {&w.tpot, &m.TPOT},
 			{&w.e2e, &m.E2E}, {&w.waited, &m.Waited}} {
 			require.Equal(t, pair[0].Counts(), pair[1].Counts(), "distribution %d", i)
 		}
