@@ -119,7 +119,8 @@ EFFICIENCY = dict(
     mixed_kv=1.5, attention_compute=.4, latent_compute=.4, link=.5, moe_copy_bytes=4, expert_imbalance=.5,
     expert_skew=.3, collective_scale=1.1, layer_s=2e-6, moe_layer_s=3e-6, quantized_layer_s=2e-6, mixer_layer_s=2e-6,
     prompt_layer_s=3e-6, prompt_launch=1.5, launch_overlap=2, eager_launch=1.2, rank_s=1e-4, eager_layer_s=2e-5,
-    step_s=1e-3, sequence_host_s=1e-5, sequence_s=1e-6, collective_s=3e-6, first_token_s=4e-3, overlap=4)
+    step_s=1e-3, sequence_host_s=1e-5, sequence_s=1e-6, collective_s=3e-6, first_token_s=4e-3, tokenize_s=2e-6,
+    overlap=4)
 
 
 def efficiencies(r, s, files):
