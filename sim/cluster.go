@@ -211,8 +211,7 @@ func (c *Cluster) Run() {
 func (c *Cluster) advance() {
 	for {
 		t, id := c.ends.Min()
-		cancels, transfers := c.nextDeadline(), c.links.At()
-		tokenized := c.nextTokenized()
+		cancels, tokenized, transfers := c.nextDeadline(), c.nextTokenized(), c.links.At()
 		t = min(t, c.arrival, cancels, tokenized, transfers)
 		switch {
 		case t > c.now && len(c.woken) > 0:

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -340,4 +341,12 @@ func (w *Work) Find(r *Request) {
 		w.in.name(r, r.Computed)
 		r.named = true
 	}
+}
+
+// validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
+func (p *PoolSpec) validateLoads() error {
+	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {
+		return fmt.Errorf("sim: pool %q has ConnectorLoads, which needs a Scheduler that is a Loader", p.Name)
+	}
+	return nil
 }

@@ -127,14 +127,6 @@ func (p *PoolSpec) validateStages() error {
 	return nil
 }
 
-// validateLoads refuses a scheduler that does not admit what KV connectors have loaded, where they load.
-func (p *PoolSpec) validateLoads() error {
-	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {
-		return fmt.Errorf("sim: pool %q has ConnectorLoads, which needs a Scheduler that is a Loader", p.Name)
-	}
-	return nil
-}
-
 func (p *PoolSpec) validate() error {
 	switch {
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:

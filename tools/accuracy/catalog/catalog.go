@@ -106,10 +106,10 @@ func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	}
 	switch engine {
 	case "tensorrt-llm":
-		prior.ExpertImbalance = 0
+		prior.ExpertImbalance, prior.TokenizeS = 0, 0
 	case measured.EagerStack:
 		prior.EagerLayerS, prior.EagerLaunch, prior.PromptLaunch = 0, 0, 0
-		prior.RankS, prior.StepS = 0, 0
+		prior.RankS, prior.StepS, prior.TokenizeS = 0, 0, 0
 	}
 	return prior
 }
