@@ -265,3 +265,18 @@ func TestTheHitRateOfAPoolIsThatOfItsPrompts(t *testing.T) {
 	assert.InEpsilon(t, float64(s.Tokens.PromptCached)/float64(s.Tokens.Prompt), *rate, 1e-12)
 	assert.Zero(t, s.Pools[0].HostHitRate, "there is no host memory")
 }
+
+// TestRowsThatHaveEndedAreAShareOfAll: of a static batch of two, outputs of 10 and 4 tokens, nine steps decode the
+// first and three the second, which is padding in the other six.
+func TestRowsThatHaveEndedAreAShareOfAll(t *testing.T) {
+	source := these{{Prompt: 3, Output: 10}, {ID: 1, Prompt: 3, Output: 4}}
+	f := &metrics.Full{}
+	c, err := sim.New(sim.Config{Source: &source, Sink: f, Pools: []*sim.PoolSpec{{
+		Name: "serve", Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: longer{},
+		Router: new(routers.RoundRobin), Scheduler: &schedulers.Static{MaxBatchSize: 2, MaxNumBatchedTokens: 64},
+	}}})
+	require.NoError(t, err)
+	f.Watch(c)
+	c.Run()
+	assert.InDelta(t, 6./(6+9+3), f.Summary(metrics.Description{}).Pools[0].FinishedRows, 1e-12)
+}
