@@ -275,6 +275,7 @@ func TestTiersAddUpToAllHits(t *testing.T) {
 	}
 	assert.Positive(t, tiers[2].HitRate)
 	assert.InDelta(t, *s.Pools[0].PrefixHitRate, sum, 1e-12)
+	assert.InDelta(t, tiers[1].HitRate+tiers[2].HitRate, s.Pools[0].HostHitRate, 1e-12)
 	_, s, _ = whole(t, agents, nil)
 	assert.Empty(t, s.Pools[0].KVTiers)
 }
