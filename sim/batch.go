@@ -22,6 +22,7 @@ type runningBatch struct {
 	deferred    []int32  // requests that have ended and left, whose blocks the step under way may write
 	read        []int32  // members of the decode set whose prompts a radix tree gets as soon as the engine knows
 	placed      [2]int64 // the first and the last place that place has given
+	stale       []int32  // members of the list that have been preempted since their step began; n is without them
 	cancelled   []int32  // members of the list whose clients have cancelled them during the step under way
 	astray      []int32  // members of the decode set that have other blocks than by their length, see passing.go
 	traced      []int32  // members of the decode set that are reported step by step, or have emitted reasoning alone
@@ -37,7 +38,7 @@ func (b *runningBatch) clear() {
 	b.first, b.last, b.n = noSlot, noSlot, 0
 	b.prefill, b.traced, b.astray = b.prefill[:0], b.traced[:0], b.astray[:0]
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
-	b.read, b.deferred = b.read[:0], b.deferred[:0]
+	b.read, b.deferred, b.stale = b.read[:0], b.deferred[:0], b.stale[:0]
 	b.padded, b.overdue, b.leftOut = 0, false, false
 	b.placed = [2]int64{}
 	clear(b.byClass)
@@ -279,6 +280,9 @@ func (in *Instance) exit(slot int32) {
 		in.batch.read = without(in.batch.read, slot)
 	}
 	r := &in.requests.at[slot]
+	if r.stale {
+		in.settleStale(r)
+	}
 	r.leftOut = false
 	in.commitBlocks(r, -1)
 	if in.adapters != nil {

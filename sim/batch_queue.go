@@ -79,6 +79,8 @@ func (w *Work) Frees(r *Request) bool {
 	switch in := w.in; {
 	case !in.pool.DefersFrees:
 		return true
+	case !in.Has(r):
+		return in.line.lanes[r.lane].step.end == Forever
 	case r.state == prefilling:
 		return !in.guesses() || !r.inFlight
 	default:

@@ -123,6 +123,10 @@ func (in *Instance) retire(now Time, ended []int32) {
 	for _, slot := range ended {
 		r := &in.requests.at[slot]
 		in.batch.untrace(r, slot)
+		if r.stale {
+			in.endStale(slot, now)
+			continue
+		}
 		if in.batch.padded > 0 {
 			in.finishRow(slot, now)
 			continue
@@ -152,7 +156,7 @@ func (in *Instance) commitPrefill(now Time) {
 		r := &in.requests.at[slot]
 		// A request whose cache was transferred may have the block of a token that is yet to be computed.
 		r.blocks = max(r.blocks, int32(in.chunked(r)), int32(in.cache.Blocks(b.padded)))
-		if in.cache.Passes() {
+		if in.cache.Passes() && !r.stale {
 			in.pass(r)
 		}
 		r.Computed = max(r.Computed+r.chunk, b.padded)
@@ -191,7 +195,7 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 		in.batch.set.DropEnd(slot)
 		in.batch.untrace(r, slot)
 		in.finishRow(slot, now)
-	case in.pool.BatchQueue > 1:
+	case in.pool.BatchQueue > 1 && !r.stale:
 		in.endPromptUnseen(slot, now)
 	default:
 		in.vacate(slot)
@@ -235,8 +239,11 @@ func (in *Instance) finish(slot int32, r *Request, now Time) {
 // vacate frees the blocks of the request in slot. With prefix caching the order counts, and they are freed together
 // with the others of this step.
 func (in *Instance) vacate(slot int32) {
+	r := &in.requests.at[slot]
+	if r.stale { // they are
+		return
+	}
 	if !in.cache.Caches() {
-		r := &in.requests.at[slot]
 		in.cache.Release(in.had(r, in.allocated(r)))
 	} else {
 		in.freed = append(in.freed, slot)

@@ -4,7 +4,7 @@
 // Read it in the order a request meets it:
 //
 //	ports.go       the interfaces the outside world implements, and all that a run is a function of; one that is
-//	               advanced to the present, while requests are added
+//	               advanced to the present, while requests are added; types of the packages below, as others know them
 //	cluster.go     a run: the order of events at one instant
 //	request.go     what a client asks for, and what becomes of it
 //	route.go       arrival → route → router → instance, or the gate
@@ -28,11 +28,11 @@
 //	ranks.go       data-parallel ranks of an instance, in lock step
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
 //	pipeline_ahead.go and those of an engine that schedules them asynchronously
+//	stale.go       what is preempted by another microbatch than that which has tokens of it under way
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	observe.go     what policies and observers may ask
 //	separate.go    instances that have nothing to do with each other, simulated one by one, on requests that are fed
-//	aliases.go     types of the packages below, as others know them
 //
 // Below it, and imported by it alone, are the packages clock (simulated time), batch (the arithmetic of a batch that
 // decodes), kv (the paged KV cache) and transfer (the links between instances). sim imports no other package of this

@@ -36,7 +36,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	preempted := n.demand(in.running) > in.free
 	if preempted {
 		budget, preempted = n.turns(in, p)
-		in.again = !in.computes()
+		in.again = !in.computes() && in.underWay() == 0
 	} else {
 		n.grow(in, short)
 		for _, r := range left {

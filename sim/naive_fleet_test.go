@@ -354,6 +354,9 @@ func (f *naiveFleet) cancel(r *naiveRequest) {
 	if in == nil {
 		return
 	}
+	if in.of.staysStale(r) {
+		return
+	}
 	if in.end == sim.Forever || len(in.of.stages) > 1 && r.batch == nil { // no step of it will end
 		in.of.leaves(in)
 		in.wake()

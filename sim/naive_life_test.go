@@ -212,6 +212,11 @@ func (n *naive) undo(in *naiveInstance) {
 			n.cover["rows that have ended"]--
 		}
 	}
+	for _, r := range in.waiting {
+		if r.stale != nil && r.decoding {
+			n.decodes--
+		}
+	}
 }
 
 // sever takes a request from an instance that has failed, and from others that have something of it.
@@ -239,7 +244,7 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	r.passed, r.underWay = 0, 0
 	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
-	r.batch = nil
+	r.batch, r.stale, r.recalled = nil, nil, false
 }
 
 // lose ends or restarts a request whose instance has failed.

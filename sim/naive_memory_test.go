@@ -244,7 +244,7 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	if r.ahead == nil {
 		n.take(in, r, f)
 	}
-	r.ahead = nil
+	r.ahead, r.recalled = nil, false
 	r.Computed, r.want = f.tokens, want
 	r.passed, r.underWay, r.chunks = n.before(f.tokens), 0, nil
 	r.blocks += int64(n.passing.Blocks * n.without(in, f.tokens))

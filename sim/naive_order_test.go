@@ -51,6 +51,10 @@ func (n *naive) head(in *naiveInstance) *naiveRequest {
 			n.cover["passed over for their adapters"]++
 			continue
 		}
+		if r.stale != nil {
+			n.cover["passed over for tokens under way"]++
+			continue
+		}
 		if in.everybody || r.noticed {
 			return r
 		}
@@ -64,7 +68,7 @@ func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
 	i := slices.Index(in.waiting, r)
 	in.waiting = slices.Delete(in.waiting, i, i+1)
 	for _, other := range in.waiting[:i] {
-		if (in.everybody || other.noticed) && !n.passesOver(in, other) {
+		if (in.everybody || other.noticed) && !n.passesOver(in, other) && other.stale == nil {
 			panic("another request was before")
 		}
 	}
@@ -75,16 +79,24 @@ func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
 	}
 }
 
-// victim returns the request that must make room.
+// victim returns the request that must make room: of all that run, in whatever batch, but for those whose clients have
+// left.
 func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest {
+	all := slices.Clone(in.running)
+	for _, r := range in.away {
+		if r.outcome == "" {
+			all = append(all, r)
+		}
+	}
+	last := slices.MaxFunc(all, func(a, b *naiveRequest) int { return cmp.Compare(a.number, b.number) })
 	if which == schedulers.LastInOrder && n.order != nil {
-		v := slices.MaxFunc(in.running, inOrder)
-		if v != in.running[len(in.running)-1] {
+		v := slices.MaxFunc(all, inOrder)
+		if v != last {
 			n.cover["victims that were not the last admitted"]++
 		}
 		return v
 	}
-	return in.running[len(in.running)-1]
+	return last
 }
 
 // known returns how many tokens of r its engine knows.
@@ -99,6 +111,10 @@ func (n *naive) known(r *naiveRequest) int32 {
 // recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order
 // has it. SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
+	if r.batch != nil {
+		n.recomputeAway(in, r)
+		return
+	}
 	_, retracted := n.policy.(*schedulers.SGLang)
 	computed := r.Computed
 	if retracted {
@@ -130,6 +146,15 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		r.cause = "preempted"
 	}
 	n.cover["preemptions"]++
+	if i := len(r.chunks); i > 0 && slices.Contains(in.queue, r.chunks[i-1].of) && !n.delivers(r) {
+		r.stale = r.chunks[i-1].of
+		n.cover["preempted with a chunk under way"]++
+	}
+	n.comesBack(in, r, retracted)
+}
+
+// comesBack puts r, which was preempted, before all others that wait, or where the order has it.
+func (n *naive) comesBack(in *naiveInstance, r *naiveRequest, retracted bool) {
 	if n.order != nil || retracted {
 		n.requeue(in, r)
 		return

@@ -74,7 +74,7 @@ func (n *naive) atLimit(r *naiveRequest) bool {
 func (n *naive) single(in *naiveInstance) bool {
 	known := in.runs()
 	for _, r := range in.waiting {
-		if in.everybody || r.noticed {
+		if in.everybody || r.noticed || r.recalled || r.stale != nil {
 			known++
 		}
 	}

@@ -376,6 +376,7 @@ func (n *naive) endBatch(in *naiveInstance) {
 	if len(in.queue) == 0 {
 		return
 	}
+	n.commitStale(in)
 	for _, r := range n.all {
 		if r.batch == in.queue[0] {
 			r.batch = nil

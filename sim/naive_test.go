@@ -55,20 +55,19 @@ type naiveRequest struct {
 	blocks   int64
 	reserve  int64 // blocks that it took at its admission for tokens to come; 0: none
 	naiveWindows
-	ahead      *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
-	pages      []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
-	resumed    int      // blocks found after a preemption
-	regained   int      // blocks among them that only this request has
-	admitted   sim.Time
-	entered    bool         // a batch, once
-	number     int          // of its admission
-	batch      *naiveBatch  // with pipeline stages: the one under way that it is in
-	chunks     []naiveChunk // and those of its prompt since its latest admission
-	tokens     []sim.Time   // when each was emitted
-	cause      string       // what has held it up since the latest one
-	left       bool         // the client cancelled
-	removed    bool         // the engine knows
-	stopped    bool         // it computes no more, although the engine does not know
+	ahead    *found   // with pages: what was found for it, if it waits and has the blocks of the next step already
+	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
+	resumed  int      // blocks found after a preemption
+	regained int      // blocks among them that only this request has
+	admitted sim.Time
+	entered  bool // a batch, once
+	number   int  // of its admission
+	naiveStages
+	tokens     []sim.Time // when each was emitted
+	cause      string     // what has held it up since the latest one
+	left       bool       // the client cancelled
+	removed    bool       // the engine knows
+	stopped    bool       // it computes no more, although the engine does not know
 	at         *naiveInstance
 	noticed    bool         // it waited when a step began: the batch of the next may have it
 	stamped    sim.Time     // when that was so first

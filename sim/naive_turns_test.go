@@ -40,7 +40,7 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) (left int32, 
 		for r.want = want; n.grows(r) > in.free; r.want = want {
 			r.want = 0
 			v := n.victim(in, p.Victim)
-			if n.defers() && n.inFlight(in, v) {
+			if n.defers() && (v.batch != nil || n.inFlight(in, v)) {
 				n.leaveOut(r)
 				misses = len(in.running)
 				n.cover["steps missed for want of blocks"]++
@@ -48,15 +48,15 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) (left int32, 
 			}
 			preempted = true
 			at := slices.Index(in.running, v)
-			if v.want > 0 {
+			if v.want > 0 && at >= 0 {
 				budget += v.want + p.DraftSlots
 				n.cover["victims that had taken blocks"]++
 			}
-			if p.StopsAtSelf && at < i && v.want == 0 {
+			if p.StopsAtSelf && at >= 0 && at < i && v.want == 0 {
 				misses++
 			}
 			n.recompute(in, v)
-			if at <= i {
+			if at >= 0 && at <= i {
 				i--
 			}
 			if v == r {

@@ -65,7 +65,7 @@ func (in *Instance) Waiting(i int) *Request {
 // Visible returns how many requests wait that the scheduler sees, up to a number. Those whose caches a KV connector is
 // to load, or has loaded, wait in the same queue.
 func (in *Instance) Visible(most int) int {
-	n := in.queue.countVisible(most)
+	n := in.queue.countVisible(most) + len(in.queue.aside) + in.queue.stale
 	if t := &in.transfers; in.pool.ConnectorLoads {
 		n += len(t.awaiting) + t.admissible()
 	}

@@ -305,3 +305,24 @@ func (q *queue) rank() {
 	})
 	slices.SortFunc(q.scratch, func(a, b int32) int { return inOrder(&q.requests.at[a], &q.requests.at[b]) })
 }
+
+// eachPacked calls f with every request of the pages, in order of arrival; with a copy, if it has no record.
+func (q *queue) eachPacked(f func(r *Request)) {
+	q.pages.each(func(x packed) {
+		if slot := x.slot(); slot == noSlot {
+			f(x.request())
+		} else if q.requests.at[slot].state != cancelled {
+			f(&q.requests.at[slot])
+		}
+	})
+}
+
+// emitted returns the tokens that the requests in q have emitted before they were preempted.
+func (q *queue) emitted() (n int64) {
+	count := func(r *Request) { n += int64(r.Emitted) }
+	q.eachListed(count)
+	if q.started > 0 {
+		q.eachPacked(count)
+	}
+	return n
+}

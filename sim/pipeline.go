@@ -15,8 +15,8 @@ import "slices"
 // stage before it has ended on that batch and it has itself ended on the batch before. What a batch waits for that is
 // part of its step.
 //
-// Where a batch finds no block, one of its own members makes room for it; vLLM also preempts requests of other batches
-// under way. An engine that schedules asynchronously is in pipeline_ahead.go.
+// Where a batch finds no block, a request of any batch may make room for it, see stale.go. An engine that schedules
+// asynchronously is in pipeline_ahead.go.
 type pipeline struct {
 	lanes  []*Instance // the microbatches
 	upTo   []int64     // by stage: the layers up to its end
@@ -25,6 +25,10 @@ type pipeline struct {
 	busy   int         // those of something
 	turn   int         // the microbatch that was under way last
 	chunks [][]chunk   // by microbatch: those of its latest batch, see passing.go
+	began  []int64     // by microbatch: the number of its latest batch of something
+	number int64       // of the latest of all
+	ended  int64       // of the latest that has ended
+	turns  int64       // requests that have been preempted
 	ahead
 	serial
 }
@@ -51,7 +55,7 @@ func (p *Pool) addStages(c *Cluster) {
 			lane.prepare()
 			line.lanes = append(line.lanes, lane)
 		}
-		line.chunks = make([][]chunk, len(line.lanes))
+		line.chunks, line.began = make([][]chunk, len(line.lanes)), make([]int64, len(line.lanes))
 		in.line, in.batched = line, line.lanes
 		for _, lane := range line.lanes {
 			lane.batched = line.lanes
@@ -67,6 +71,8 @@ func (l *pipeline) reset() {
 	l.ahead, l.serial = ahead{samples: l.samples}, serial{past: l.past}
 	clear(l.samples)
 	clear(l.past)
+	clear(l.began)
+	l.number, l.ended, l.turns = 0, 0, 0
 	for i := range l.chunks {
 		l.chunks[i] = l.chunks[i][:0]
 	}
@@ -154,6 +160,7 @@ func (in *Instance) composeMicrobatch(now, began Time) *Instance {
 		in.freeBlocks()
 	}
 	in.adopt()
+	in.queue.recall()
 	in.fill(now)
 	if !in.computes() {
 		return nil
@@ -161,7 +168,10 @@ func (in *Instance) composeMicrobatch(now, began Time) *Instance {
 	in.passChunks()
 	in.price(now)
 	in.enterStages(now, began)
-	in.line.busy++
+	line := in.line
+	line.busy++
+	line.number++
+	line.began[in.lane] = line.number
 	return in
 }
 
@@ -172,7 +182,7 @@ func (in *Instance) adopt() {
 		for i := 0; other != in && i < len(other.batch.prefill); {
 			slot := other.batch.prefill[i]
 			r := &in.requests.at[slot]
-			if r.state != prefilling || r.chunk == r.Pending() {
+			if r.state != prefilling || r.stale || r.chunk == r.Pending() {
 				i++
 				continue
 			}
@@ -181,6 +191,9 @@ func (in *Instance) adopt() {
 				in.pass(r)
 			}
 			r.Computed += r.chunk
+			if r.chunk > 0 {
+				r.chunkBatch = in.line.began[other.lane]
+			}
 			r.chunk, r.entering = 0, false
 			other.batch.remove(slot)
 			other.batch.prefill = slices.Delete(other.batch.prefill, i, i+1)
@@ -222,6 +235,7 @@ func (in *Instance) commitLane() {
 	if in.pool.BatchQueue < 2 {
 		in.learnChunks(lane)
 	}
+	in.learnStale(lane)
 	lane.step.end, lane.step.n = Forever, 0
 	line.busy--
 	line.turn = int(lane.lane)

@@ -17,6 +17,10 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 	if w.allocated && !w.inTurn {
 		panic("sim: preempted after blocks of the step had been allocated")
 	}
+	if !in.Has(r) {
+		w.preemptAway(r)
+		return
+	}
 	if r.state == finishedRow || r.state == ended {
 		w.preemptEnded(r, slot)
 		return
@@ -37,21 +41,26 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		in.swapOut(r, slot, blocks)
 		return
 	}
+	cached := findable
+	if how == Retract && decodes {
+		cached = r.computedAtJoin
+	}
+	in.drop(r, blocks, cached)
+	in.requeue(r, how == Retract && in.Queued() > 0)
+}
+
+// drop frees the blocks of r, which is preempted and may reuse what its first computed tokens, so many, have filled.
+func (in *Instance) drop(r *Request, blocks int64, computed int32) {
 	blocks = in.had(r, blocks)
 	if !in.cache.Caches() {
 		in.cache.Release(blocks)
-	} else {
-		cached := findable
-		if how == Retract && decodes {
-			cached = r.computedAtJoin
-		}
-		if r.OutputContent != 0 && !in.cache.Radix() {
-			in.cache.Publish(slot, r.prompt(), cached)
-		}
-		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)
-		in.write()
+		return
 	}
-	in.requeue(r, how == Retract && in.Queued() > 0)
+	if r.OutputContent != 0 && !in.cache.Radix() {
+		in.cache.Publish(r.slot, r.prompt(), computed)
+	}
+	in.cache.ReleaseSequence(r.slot, r.prompt(), blocks, computed, true)
+	in.write()
 }
 
 // retreat takes r, which is preempted, out of the batch.
@@ -66,10 +75,11 @@ func (w *Work) retreat(r *Request) {
 
 // requeue has r, which has no blocks any more, wait again.
 func (in *Instance) requeue(r *Request, last bool) {
-	r.blocks, r.Computed = 0, 0
-	r.chunk, r.filler, r.blocksMin = 0, 0, 0
-	r.passed, r.underWay = 0, 0
-	r.state = waiting
+	r.recompute()
+	if in.line != nil {
+		in.requeueOfLine(r)
+		return
+	}
 	in.queue.pushBack(r.slot, last)
 }
 
@@ -243,7 +253,12 @@ func (in *Instance) AdmittedAfter(r *Request) *Request { return in.requests.requ
 func (in *Instance) AdmittedEarlier(a, b *Request) bool { return a.admission < b.admission }
 
 // Taken returns how many tokens r has taken blocks for in its turn.
-func (w *Work) Taken(r *Request) int32 { return r.chunk }
+func (w *Work) Taken(r *Request) int32 {
+	if !w.in.Has(r) {
+		return 0
+	}
+	return r.chunk
+}
 
 // Take has r compute its next n tokens in the step, and gives it the blocks for them; or reports that there are not
 // enough.

@@ -21,6 +21,8 @@ type queue struct {
 	heap      orderHeap
 	heaps     *heaps    // nil: requests have no adapters
 	adapters  *adapters // of its instance
+	aside     []aside   // requests that wait for what they have in batches under way, and then for their place
+	stale     int       // and those that such batches still have as members
 	cancelled int       // entries of pages whose clients have cancelled them
 	started   int       // entries of pages that have emitted tokens
 	resuming  int       // requests that have been in a batch before
@@ -31,6 +33,7 @@ type queue struct {
 func (q *queue) clear() {
 	q.pages, q.front, q.heap = pages{}, q.front[:0], q.heap[:0]
 	q.cancelled, q.started, q.resuming = 0, 0, 0
+	q.aside, q.stale = q.aside[:0], 0
 	q.ranked = false
 }
 
@@ -44,7 +47,9 @@ func (q *queue) join(a *adapters) {
 }
 
 // len returns the number of requests that wait, whether the scheduler sees them yet or not.
-func (q *queue) len() int { return q.pages.n - q.cancelled + len(q.front) + q.heaped() }
+func (q *queue) len() int {
+	return q.pages.n - q.cancelled + len(q.front) + q.heaped() + len(q.aside) + q.stale
+}
 
 // head returns the request at the head of the queue, or nil, whether the scheduler sees it or not. One whose adapter
 // may not join the batch is passed over.
@@ -215,7 +220,11 @@ func (q *queue) pushBack(slot int32, last bool) {
 		}
 		q.front = slices.Insert(q.front, i, slot)
 	default:
-		q.front = append(q.front, slot)
+		i := len(q.front)
+		for i > 0 && q.requests.at[q.front[i-1]].turn < r.turn { // it was preempted later
+			i--
+		}
+		q.front = slices.Insert(q.front, i, slot)
 	}
 }
 
@@ -236,6 +245,8 @@ func (q *queue) cancel(slot int32) {
 	}
 	if i := slices.Index(q.front, slot); i >= 0 {
 		q.front = slices.Delete(q.front, i, i+1)
+	} else if q.dropAside(slot) {
+		// it stood nowhere else
 	} else if !q.removeHeaped(slot) {
 		r.state = cancelled
 		q.cancelled++
@@ -251,6 +262,9 @@ func (q *queue) eachListed(f func(r *Request)) {
 			f(&q.requests.at[slot])
 		}
 	}
+	for i := range q.aside {
+		f(&q.requests.at[q.aside[i].slot])
+	}
 	if q.heaps == nil {
 		return
 	}
@@ -259,27 +273,6 @@ func (q *queue) eachListed(f func(r *Request)) {
 			f(&q.requests.at[slot])
 		}
 	}
-}
-
-// eachPacked calls f with every request of the pages, in order of arrival; with a copy, if it has no record.
-func (q *queue) eachPacked(f func(r *Request)) {
-	q.pages.each(func(x packed) {
-		if slot := x.slot(); slot == noSlot {
-			f(x.request())
-		} else if q.requests.at[slot].state != cancelled {
-			f(&q.requests.at[slot])
-		}
-	})
-}
-
-// emitted returns the tokens that the requests in q have emitted before they were preempted.
-func (q *queue) emitted() (n int64) {
-	count := func(r *Request) { n += int64(r.Emitted) }
-	q.eachListed(count)
-	if q.started > 0 {
-		q.eachPacked(count)
-	}
-	return n
 }
 
 // seeAll lets the scheduler see all that wait: they arrived by then.

@@ -74,6 +74,7 @@ type engineState struct {
 	leftOut        bool  // it decodes, and has missed the step under way or the one before
 	inFlight       bool  // it prefills, and had a chunk in the latest step
 	entering       bool  // its chunk is the first since its latest admission
+	stale          bool  // it has been preempted, and a batch under way still yields tokens of it, see stale.go
 	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	polled         bool  // it has been transferred, and a step has been composed since, see preallocate.go
@@ -85,6 +86,7 @@ type engineState struct {
 	finishStep     int64 // step of the decode set with which it ends
 	admission      int64 // number of its latest admission
 	place          int64 // in the batch of SGLang, see runningBatch.place
+	chunkBatch     int64 // of a pipeline: the latest one with a chunk of it that another microbatch had
 	readmitted     Time  // of its latest admission
 	penultimate    Time  // when it had the token before its last, if it has ended; see serial
 	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before;
@@ -145,6 +147,14 @@ func (r *Request) prompt() kv.Prompt {
 // resumes reports whether r, which waits, has been in a batch before.
 func (r *Request) resumes() bool { return r.Emitted > 0 || r.Preemptions > 0 }
 
+// recompute has r, which has no blocks any more, begin again.
+func (r *Request) recompute() {
+	r.blocks, r.Computed = 0, 0
+	r.chunk, r.filler, r.blocksMin = 0, 0, 0
+	r.passed, r.underWay = 0, 0
+	r.state = waiting
+}
+
 // atNextStage returns r as the next instance on its route receives it.
 func (r *Request) atNextStage() Request {
 	q := *r
@@ -152,6 +162,7 @@ func (r *Request) atNextStage() Request {
 	q.chunk, q.filler = 0, 0
 	q.passed, q.underWay, q.astray = 0, 0, false
 	q.fetch, q.below, q.turn = 0, kv.Below{}, 0
+	q.stale, q.chunkBatch = false, 0
 	return q
 }
 

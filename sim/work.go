@@ -366,7 +366,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 			in.queue.seeAll(in.queuedBy(now))
 		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
 			in.queue.seeAll(in.queuedBy(now))
-		case w.Empty() && w.tookTurns: // vLLM composes the next step at once
+		case w.Empty() && w.tookTurns && (in.line == nil || in.line.busy == 0): // vLLM composes the next step at once
 		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
 			return limit
 		}

@@ -179,7 +179,7 @@ func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) turns {
 // behind it miss the step.
 func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32, t *turns) *sim.Request {
 	for !w.Take(r, n) {
-		victim := p.Victim.of(in)
+		victim := p.Victim.anywhere(in)
 		if !w.Frees(victim) {
 			t.miss = in.Running()
 			return r
@@ -193,7 +193,7 @@ func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32
 			}
 			return next
 		}
-		if p.StopsAtSelf && w.Taken(victim) == 0 && in.AdmittedEarlier(victim, r) {
+		if p.StopsAtSelf && w.Taken(victim) == 0 && in.Has(victim) && in.AdmittedEarlier(victim, r) {
 			t.miss++
 		}
 		if taken := w.Taken(victim); taken > 0 {

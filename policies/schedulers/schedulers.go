@@ -57,3 +57,21 @@ func (v Victim) of(in *sim.Instance) *sim.Request {
 	}
 	return worst
 }
+
+// anywhere is of, over all microbatches of a pipeline.
+func (v Victim) anywhere(in *sim.Instance) *sim.Request {
+	worst := v.of(in)
+	for i := range in.Microbatches() {
+		lane := in.Microbatch(i)
+		if lane == in {
+			continue
+		}
+		for r := lane.LastAdmitted(); r != nil; r = lane.AdmittedBefore(r) {
+			if later := in.AdmittedEarlier(worst, r); in.Preemptible(r) &&
+				(later && v == LastAdmitted || v == LastInOrder && in.Later(r, worst)) {
+				worst = r
+			}
+		}
+	}
+	return worst
+}

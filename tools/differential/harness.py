@@ -30,7 +30,7 @@ def case(rnd, kind, asyn):
     c["num_gpu_blocks"] = 1 + need * 64  # plenty
     if kind in ("budget",):
         c["max_num_batched_tokens"] = max(c["max_num_seqs"], one([4, 8, 16, 32]))
-    if kind in ("preemption", "stages-preemption", "stages-queue-preemption", "prefix", "spec-preemption", "priority", "everything", "spec-prefix", "spec-eagle-prefix"):
+    if kind in ("preemption", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix", "prefix", "spec-preemption", "priority", "everything", "spec-prefix", "spec-eagle-prefix"):
         c["num_gpu_blocks"] = 1 + int(need * one([1, 1.2, 1.5, 2, 3]))
     if kind in ("preemption", "everything", "priority"):
         c["full_isl"] = one([True, True, False])
@@ -67,7 +67,7 @@ def case(rnd, kind, asyn):
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "spec-hybrid-prefix", "spec-eagle-hybrid-prefix"):
+    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "spec-hybrid-prefix", "spec-eagle-hybrid-prefix"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -131,9 +131,10 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "spec-eagle-hybrid", "spec-eagle-hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
-         "stages-hybrid", "stages-queue-hybrid"]
-ASKED = ["hybrid-prefix-blocks", "stages-preemption", "stages-queue-preemption"]  # they differ, see README.md
-NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
+         "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
+         "stages-preemption-prefix", "stages-queue-preemption-prefix"]
+ASKED = ["hybrid-prefix-blocks"]  # it differs, see README.md
+NOT_OF_022 = ["pd-priority", "stages-queue-spec", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix"]
 
 
 class Tally:

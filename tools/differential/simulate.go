@@ -175,9 +175,18 @@ func (s *watched) Schedule(in *sim.Instance, w *sim.Work) int {
 	return 1
 }
 
+// running returns the requests that run, in whatever microbatch.
 func running(in *sim.Instance) (ids []int32) {
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		ids = append(ids, r.ID)
+	}
+	for i := range in.Microbatches() {
+		lane := in.Microbatch(i)
+		for r := lane.LastAdmitted(); r != nil && lane != in; r = lane.AdmittedBefore(r) {
+			if in.Preemptible(r) {
+				ids = append(ids, r.ID)
+			}
+		}
 	}
 	return ids
 }

@@ -1,0 +1,222 @@
+package sim
+
+// Where a microbatch finds no block, a request of another one that is under way may be preempted. Its blocks are free
+// at once, as if it had no token there. What its batch yields of it still reaches its client, and may be its last
+// token; but until the batch has ended the request is passed over in the queue, because otherwise it would compute a
+// token that is there already (vLLM 0.33.0, vllm/v1/core/sched/scheduler.py, num_stale_output_tokens). The same goes
+// for a prompt whose next chunk is preempted while the one before it is under way.
+//
+// So such a request stays a member of its batch until that has ended, although it does not count as running, and is set
+// aside from the queue as long as the engine does not know what came of it. Where its cache goes to another instance,
+// what its batch yields of it is dropped, and it waits like any other (requires_kv_delivery there).
+//
+// vLLM 0.22 passes over none. A request that it admits before its batch has ended is in two microbatches from then on,
+// and gets a token from each for one place in its output: that is not modelled.
+
+// aside is a request that waits, and is passed over in the queue.
+type aside struct {
+	slot  int32
+	batch int64 // that it waits for
+	known Time  // when the engine knew what came of that, less Config.Ingress; Forever: it does not yet
+}
+
+// Microbatches returns how many microbatches in has, which is one of them; 0: it is none.
+func (in *Instance) Microbatches() int {
+	if in.line == nil {
+		return 0
+	}
+	return len(in.line.lanes)
+}
+
+// Microbatch returns the i-th microbatch of the pipeline that in is a part of.
+func (in *Instance) Microbatch(i int) *Instance { return in.line.lanes[i] }
+
+// Has reports whether r, which runs, is in the batch of in, and not in that of another microbatch.
+func (in *Instance) Has(r *Request) bool { return r.lane == in.lane }
+
+// Preemptible reports whether r, which runs, can make room for another microbatch.
+func (in *Instance) Preemptible(r *Request) bool {
+	return !r.stale && (r.state == decoding || r.state == prefilling)
+}
+
+// preemptAway preempts r, which another microbatch has. A client that cancels it before that has ended does so as if it
+// ran.
+func (w *Work) preemptAway(r *Request) {
+	in, lane := w.in, w.in.line.lanes[r.lane]
+	underWay := lane.step.end != Forever
+	blocks, findable := lane.cacheAway(r, underWay)
+	in.drop(r, blocks, findable)
+	r.Preemptions++
+	in.tally.preemptions++
+	r.stale = true
+	in.takeTurn(r)
+	lane.batch.stale = append(lane.batch.stale, r.slot)
+	lane.batch.n--
+	lane.batch.departures++
+	in.queue.stale++
+	in.queue.resuming++
+	switch {
+	case !underWay:
+		lane.dropStale(in.work.now)
+	case in.delivers(r):
+		lane.batch.removePrefill(r.slot)
+		lane.leaveStale(r)
+		in.queue.pushBack(r.slot, false)
+	}
+}
+
+// takeTurn gives r, which is preempted, its place in a queue without an order: before all others that wait.
+func (in *Instance) takeTurn(r *Request) {
+	if in.pool.Order == nil {
+		in.line.turns++
+		r.turn = -in.line.turns
+	}
+}
+
+// requeueOfLine has r, which a microbatch has preempted, wait, and aside if another one still has a chunk of it.
+func (in *Instance) requeueOfLine(r *Request) {
+	in.takeTurn(r)
+	if r.chunkBatch > in.line.ended && !in.delivers(r) {
+		in.queue.setAside(r.slot, r.chunkBatch, Forever)
+		return
+	}
+	in.queue.pushBack(r.slot, false)
+}
+
+// delivers reports whether r goes to another instance with its cache.
+func (in *Instance) delivers(r *Request) bool { return in.pool.sends && in.cluster.stage(r) != nil }
+
+// cacheAway returns the blocks of r, a member of the batch of in, and how many of its tokens are in blocks that can be
+// found again: those that were known when it got them and, if the step is under way and the engine schedules
+// asynchronously, all but the one that this computes.
+func (in *Instance) cacheAway(r *Request, underWay bool) (blocks int64, findable int32) {
+	if r.state == prefilling {
+		blocks = max(int64(r.blocks), in.chunked(r), int64(r.blocksMin))
+		findable = in.withNext(r, r.Computed+r.chunk)
+		if in.cache.Passes() {
+			in.pass(r)
+		}
+		return blocks, findable
+	}
+	computed, emitted := in.batch.progress(r)
+	findable = computed
+	if underWay && in.pool.BatchQueue < 2 {
+		findable++
+	}
+	findable = min(findable, r.Prompt+emitted-in.pool.Drafter.Ahead)
+	has := computed
+	if underWay {
+		has++
+	}
+	switch {
+	case in.batch.set.Counted():
+		return int64(r.blocks), findable
+	case !in.cache.Passes():
+	case r.astray:
+		if underWay {
+			in.passTo(r, in.passesDecoding(r))
+		}
+		r.astray = false
+		in.batch.astray = without(in.batch.astray, r.slot)
+	default:
+		r.passed = in.passedAt(has)
+	}
+	return max(int64(r.blocksMin), in.cache.Blocks(has)), findable
+}
+
+// endStale ends the request in slot, which has been preempted: it had its last token in the step just taken.
+func (in *Instance) endStale(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	in.leave(slot)
+	if r.state == decoding {
+		r.Last = now
+		in.finish(slot, r, now)
+	}
+}
+
+// learnStale has the engine know what came of the batch of lane, a microbatch of in, which ends.
+func (in *Instance) learnStale(lane *Instance) {
+	line, now := in.line, in.cluster.now
+	line.ended = line.began[lane.lane]
+	if len(lane.batch.stale) > 0 {
+		lane.dropStale(now)
+	}
+	for i := range in.queue.aside {
+		if a := &in.queue.aside[i]; a.known == Forever && a.batch <= line.ended {
+			a.known = in.queuedBy(now)
+		}
+	}
+}
+
+// dropStale takes the requests that have been preempted out of the batch of in, a microbatch none of whose steps is
+// under way.
+func (in *Instance) dropStale(now Time) {
+	b := &in.batch
+	for len(b.stale) > 0 {
+		slot := b.stale[0]
+		r := &in.requests.at[slot]
+		if r.state == decoding {
+			if !b.isNew(r) {
+				r.Last = b.emittedAt
+			}
+			b.set.DropEnd(slot)
+			in.leave(slot)
+			b.untrace(r, slot)
+			r.delay = Preempted
+		} else {
+			b.removePrefill(slot)
+		}
+		in.leaveStale(r)
+		in.queue.setAside(slot, 0, in.queuedBy(now))
+	}
+}
+
+// leaveStale has r, which has been preempted and is in no decode set or list of prompts, leave its batch.
+func (in *Instance) leaveStale(r *Request) {
+	if r.delay != Restarted {
+		r.delay = Preempted
+	}
+	in.exit(r.slot)
+	r.recompute()
+}
+
+// settleStale has r, which leaves the batch, be one that was preempted no longer.
+func (in *Instance) settleStale(r *Request) {
+	r.stale = false
+	in.batch.stale = without(in.batch.stale, r.slot)
+	in.batch.n++ // before it is taken out
+	in.queue.stale--
+	in.queue.resuming--
+}
+
+// setAside has the request in slot be passed over until the engine knows what came of a batch, which it did at known.
+func (q *queue) setAside(slot int32, batch int64, known Time) {
+	q.resuming++
+	q.aside = append(q.aside, aside{slot: slot, batch: batch, known: known})
+}
+
+// recall gives those that were set aside their places in the queue, as far as the engine knows what came of their
+// batches.
+func (q *queue) recall() {
+	left := q.aside[:0]
+	for _, a := range q.aside {
+		if a.known == Forever || a.known > q.visible {
+			left = append(left, a)
+			continue
+		}
+		q.resuming--
+		q.pushBack(a.slot, false)
+	}
+	q.aside = left
+}
+
+// dropAside takes the request in slot out of q if it is set aside, and reports whether it was.
+func (q *queue) dropAside(slot int32) bool {
+	for i := range q.aside {
+		if q.aside[i].slot == slot {
+			q.aside = append(q.aside[:i], q.aside[i+1:]...)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,84 @@
+package sim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestPreemptionAcrossMicrobatchesEqualsTheNaiveTwin: caches that run full under a pipeline.
+func TestPreemptionAcrossMicrobatchesEqualsTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := map[string]int{}
+	for seed := range uint64(800) {
+		sc := fullPipeline(rand.New(rand.NewPCG(seed, 9)))
+		twin, j := runNaive(sc), newJournal()
+		compare(t, fmt.Sprint("seed ", seed), twin, j, run(t, sc.config(j)))
+		for what, n := range twin.cover {
+			cover[what] += n
+		}
+	}
+	for what, least := range map[string]int{
+		"preempted in another batch": 1000, "preempted with a chunk under way": 40, "tokens after a preemption": 500,
+		"ended after a preemption": 20, "passed over for tokens under way": 1000, "hang-ups after a preemption": 1,
+	} {
+		assert.Greater(t, cover[what], least, what)
+	}
+}
+
+// fullPipeline draws a load of an instance with stages and few blocks.
+func fullPipeline(r *rand.Rand) scenario {
+	size, prompt, output := []int32{1, 4, 16}[r.IntN(3)], int32(1+r.IntN(60)), int32(1+r.IntN(60))
+	sc := scenario{size: 1, blockSize: size, maxLen: prompt + output, ahead: r.IntN(2) == 0, classes: 2,
+		model: prices{overhead: sim.Second, token: sim.Duration(r.IntN(2)) * 10 * sim.Millisecond}}
+	sc.stages = [][]int32{{1, 1}, {3, 1}, {1, 1, 1, 1}, {2, 2, 1}}[r.IntN(4)]
+	sc.blocks = int64((sc.maxLen+size-1)/size) + int64(r.IntN(int(2*(sc.maxLen+size-1)/size)))
+	p := &schedulers.Continuous{MaxNumSeqs: []int{2, 4, 16, 64}[r.IntN(4)], MaxModelLen: sc.maxLen,
+		SchedulerReserveFullISL: r.IntN(2) == 0, Victim: schedulers.LastInOrder, SingleExempt: true,
+		LongPrefillTokenThreshold: int32(r.IntN(2) * r.IntN(20))}
+	p.MaxNumBatchedTokens = int32(p.MaxNumSeqs + r.IntN(64))
+	p.StopsAtSelf = !sc.fillsQueue()
+	if r.IntN(3) == 0 {
+		sc.order = schedulers.Priority{}
+	}
+	if r.IntN(3) == 0 {
+		sc.speculation = &sim.Speculation{Tokens: 1 + r.Int32N(3), Acceptance: random{r.Uint64(), []float64{0.6}},
+			Uncapped: true, LookAhead: r.Int32N(3)}
+	}
+	if r.IntN(2) == 0 {
+		sc.tree = new(sim.Contents)
+		for range 1 + r.IntN(4) {
+			sc.tree.Add(int32(r.IntN(sc.tree.Len())), 1+r.Int32N(20))
+		}
+	}
+	sc.policy = p
+	sc.settleStages()
+	if sc.ahead && !sc.fillsQueue() { // that has one microbatch
+		sc.blocks++
+		p.StopsAtSelf = false
+	}
+	at := sim.Time(0)
+	for i := range 1 + r.Int32N(40) {
+		at = at.Add(sim.Duration(r.IntN(3)) * sim.Duration(r.Int64N(int64(10*sim.Second))))
+		q := sim.Request{ID: i, Arrival: at, Traced: true, Priority: int8(r.IntN(3)), Class: uint8(r.IntN(2)),
+			Prompt: 1 + r.Int32N(prompt), Output: 1 + r.Int32N(output)}
+		if sc.tree != nil {
+			q.Content = int32(r.IntN(sc.tree.Len()))
+		}
+		switch r.IntN(8) {
+		case 0:
+			q.Deadline = at.Add(1 + sim.Duration(r.Int64N(int64(60*sim.Second))))
+		case 1:
+			q.MaxOutput = q.Output + r.Int32N(output-q.Output+1)
+		case 2:
+			q.Reasoning = r.Int32N(q.Output + 1)
+		}
+		sc.requests = append(sc.requests, q)
+	}
+	return sc
+}
