@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -67,7 +68,11 @@ func smallEqualsTwin(t *testing.T, i int, sc scenario) string {
 		j := newJournal()
 		c := sc.config(j)
 		c.MaxRun = most
-		compare(t, fmt.Sprintf("scenario %d, %d steps at once: %+v", i, most, sc.policy), twin, j, run(t, c))
+		cl := run(t, c)
+		compare(t, fmt.Sprintf("scenario %d, %d steps at once: %+v", i, most, sc.policy), twin, j, cl)
+		if twin.cover["unfinished"] == 0 {
+			require.NoError(t, errors.Join(sim.CheckCaches(cl), sim.CheckSets(cl)), "scenario %d", i)
+		}
 	}
 	var outcomes []small.Outcome
 	for _, r := range twin.all {
