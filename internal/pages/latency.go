@@ -3,6 +3,7 @@ package pages
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -50,7 +51,7 @@ func latencyTable(l *metrics.Latency) *page.Table {
 // rulesTable is what became of the rules of an SLO.
 func rulesTable(verdicts []metrics.Verdict) *page.Table {
 	rows := report.RuleRows(verdicts)
-	t := &page.Table{Head: rows[0], Rows: page.Rows(rows[1:])}
+	t := &page.Table{Head: rows[0], Rows: page.Rows(rows[1:]), Note: strings.Join(report.RuleNotes(verdicts), ". ")}
 	t.Head[0] = "rule"
 	for i := range t.Rows {
 		mood := page.Good

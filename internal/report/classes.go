@@ -36,7 +36,7 @@ func classes(t *text.Page, s *metrics.Summary) {
 	t.Table(latencies)
 	t.Blank()
 	if verdicts := ofClasses(s); len(verdicts) > 0 {
-		t.Table(RuleRows(verdicts))
+		ruleTable(t, verdicts)
 		t.Blank()
 	}
 }

@@ -38,6 +38,9 @@ func WriteText(w io.Writer, s *Sizing) error {
 			if words := roomWords(s); words != "" {
 				t.Line(words)
 			}
+			for _, note := range report.RuleNotes(s.Replay.SLO) {
+				t.Line(note + ".")
+			}
 			if words := spendingWords(s.Replay); words != "" {
 				t.Line(words)
 			}
@@ -54,6 +57,9 @@ func WriteText(w io.Writer, s *Sizing) error {
 		t.Blank()
 		if len(s.Best.Rules) > 0 && s.AtPerS == 0 {
 			t.Table(report.RuleRows(s.Best.Rules))
+			for _, note := range report.RuleNotes(s.Best.Rules) {
+				t.Line("(" + note + ")")
+			}
 			t.Blank()
 		}
 		t.Line("what limits each")

@@ -9,6 +9,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/pages"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -66,6 +67,11 @@ func (s *Sizing) warnings() []string {
 	all := slices.Clone(s.Notes)
 	if s.Best == nil {
 		return all
+	}
+	if s.Replay != nil {
+		all = append(all, report.RuleNotes(s.Replay.SLO)...)
+	} else {
+		all = append(all, report.RuleNotes(s.Best.Rules)...)
 	}
 	for _, w := range s.Best.Warnings {
 		if !slices.Contains(all, w) {

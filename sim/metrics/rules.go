@@ -169,6 +169,9 @@ type Verdict struct {
 	Met        bool    // false where Unmeasured is set: it is unknown
 	Margin     float64 // how far inside the limit: of a latency as a share of the limit, of a share the difference
 	Unmeasured string  // why no request can tell whether the rule is met; empty: there are some
+
+	TokensPerChunk float64 // of a rule on gaps between chunks of several tokens, the mean; 0: a gap is one token's
+	Cliff          Cliff   // of a rule on a percentile of gaps; zero: a small change of the load changes it little
 }
 
 // Broken reports whether requests have shown that the rule is not met.
@@ -202,12 +205,18 @@ type WrittenVerdict struct {
 	Met        *bool    `json:"met"`
 	Margin     *float64 `json:"margin"`
 	Unmeasured string   `json:"unmeasured,omitempty"`
+
+	TokensPerChunk float64 `json:"tokens_per_chunk,omitempty"`
+	Cliff          *Cliff  `json:"cliff,omitempty"`
 }
 
 // Written returns what stands in JSON; what is no number or unknown is null.
 func (v Verdict) Written() WrittenVerdict {
 	w := WrittenVerdict{Rule: v.Rule, Value: orNull(v.Value), Limit: v.Limit, Unit: "s", Margin: orNull(v.Margin),
-		Unmeasured: v.Unmeasured}
+		Unmeasured: v.Unmeasured, TokensPerChunk: v.TokensPerChunk}
+	if v.Cliff != (Cliff{}) {
+		w.Cliff = &v.Cliff
+	}
 	if v.Share {
 		w.Unit = "share of requests"
 	}
@@ -248,6 +257,12 @@ func (m *Recorder) verdict(i int) Verdict {
 	v := r.Judge(r.Value(h, missing))
 	if metric := r.Terms[0].Metric; (metric == RuleITL || metric == RuleTPOT) && h.N()+missing == 0 {
 		v.Met = m.Recorded > 0
+	}
+	if r.Terms[0].Metric == RuleITL && h.N() > 0 {
+		if tokens := m.TokenGaps().N(); tokens != h.N() {
+			v.TokensPerChunk = float64(tokens) / float64(h.N())
+		}
+		v.Cliff = m.cliff(r)
 	}
 	return v
 }
