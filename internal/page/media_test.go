@@ -74,6 +74,28 @@ func TestAPageIsReadInTheDarkAndOnPaper(t *testing.T) {
 	assert.Empty(t, b.Errors)
 }
 
+// TestATableOfManyColumnsIsWholeOnADesk: none of its columns has to be scrolled to where the screen has room for it, and
+// the page itself never scrolls sideways.
+func TestATableOfManyColumnsIsWholeOnADesk(t *testing.T) {
+	texts := [][]string{{"h100-sxm + h200-sxm", "2P1D tp2 h100-sxm/tp2 h200-sxm"}}
+	p := everything("some words")
+	head := []string{"GPU", "deployment"}
+	for range 11 {
+		head, texts[0] = append(head, "ttft p95 <= 1s"), append(texts[0], "1,024 ms")
+	}
+	p.Sections[0].Blocks = append(p.Sections[0].Blocks, page.Block{Table: &page.Table{Head: head, Left: 2,
+		Rows: page.Rows(texts)}})
+	path := filepath.Join(t.TempDir(), "page.html")
+	require.NoError(t, os.WriteFile(path, written(t, p), 0o600))
+	for _, width := range []int{1300, 1600} {
+		b := pagetest.Drive(t, "file://"+path, width, 1000)
+		b.Wait(`document.readyState === "complete"`)
+		assert.Zero(t, b.Evaluate(`(() => { const e = document.querySelector(".wide > div");
+			return e.scrollWidth - e.clientWidth; })()`), "pixels hidden at %d", width)
+		assert.Zero(t, b.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
+	}
+}
+
 // TestAScreenReaderHearsWhatAPageShows: each picture by what it is of and where its curves begin and end, each bar by
 // its parts, and each switch by its plot.
 func TestAScreenReaderHearsWhatAPageShows(t *testing.T) {
