@@ -22,6 +22,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -350,6 +351,12 @@ func unknownCommand(root *cobra.Command, name string) error {
 				return fmt.Errorf("unknown command %q; did you mean %q?", name, c.Name()+" "+name)
 			}
 		}
+	}
+	switch ext := filepath.Ext(name); {
+	case slices.Contains(configs.ScenarioNames(), name), ext == ".yaml", ext == ".yml":
+		return fmt.Errorf("unknown command %q; did you mean %q?", name, "run "+name)
+	case slices.Contains(configs.StudyNames(), name):
+		return fmt.Errorf("unknown command %q; did you mean %q?", name, "size "+name)
 	}
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %q?", name, near[0])

@@ -92,6 +92,9 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
 		"rn chat-70b":                   `unknown command "rn"; did you mean "run"?`,
+		"chat-70b":                      `unknown command "chat-70b"; did you mean "run chat-70b"?`,
+		"mine.yaml --seed 2":            `unknown command "mine.yaml"; did you mean "run mine.yaml"?`,
+		"size-70b-64gpu":                `unknown command "size-70b-64gpu"; did you mean "size size-70b-64gpu"?`,
 		"run":                           `run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
 		"run chat-8b more":              `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
 		"run chat-80b":                  `scenario "chat-80b" not found; did you mean "chat-8b"?`,

@@ -36,6 +36,9 @@ func DidYouMean(what, got string, have []string) string {
 		}
 	}
 	near := Suggest(got, have)
+	if precision := precisionOf(got); what == "values" && slices.Contains(have, precision) {
+		near = precision
+	}
 	if near == "" {
 		near = completed(got, have)
 	}
@@ -105,6 +108,22 @@ func inside(t reflect.Type, key string) (all []string) {
 		}
 	}
 	return all
+}
+
+// precisionOf returns the precision that engines, checkpoints and drivers have another word for, as long as it and no
+// longer; empty: it is none of theirs.
+func precisionOf(word string) string {
+	switch strings.ToLower(word) {
+	case "fp16", "f16", "float16", "half", "bfloat16":
+		return "bf16"
+	case "awq", "gptq", "w4a16":
+		return "int4"
+	case "w8a8":
+		return "int8"
+	case "fp8_e4m3", "fp8_e5m2", "e4m3", "float8":
+		return "fp8"
+	}
+	return ""
 }
 
 // endingWith returns the names that are got with something before it, if got has three letters or more.
