@@ -18,6 +18,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // galleryLeast is how many scenarios are to be built in, and gallerySample that every so many are run in make test.
@@ -78,13 +79,13 @@ func TestTheGalleryShowsEveryScenarioWithItsHeadline(t *testing.T) {
 // galleryWritten are the sections of the page by scenario.
 func galleryWritten(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "gallery.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "gallery.md"))
 	if os.IsNotExist(err) && *update {
 		return nil
 	}
 	require.NoError(t, err)
 	sections := map[string]string{}
-	for _, section := range strings.Split(string(text), "\n### [")[1:] {
+	for _, section := range strings.Split(string(page), "\n### [")[1:] {
 		name, _, _ := strings.Cut(section, "]")
 		section, _, _ = strings.Cut(section, "\n## ")
 		sections[name] = "\n### [" + strings.TrimSuffix(section, "\n") + "\n"
@@ -95,9 +96,9 @@ func galleryWritten(t *testing.T) map[string]string {
 // galleryOpening is the beginning of a section: the name and the question.
 func galleryOpening(t *testing.T, name string) string {
 	t.Helper()
-	text, err := catalog.File("scenarios/" + name)
+	file, err := catalog.File("scenarios/" + name)
 	require.NoError(t, err)
-	question, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+	question, _, _ := strings.Cut(strings.TrimPrefix(string(file), "# "), "\n")
 	require.True(t, strings.HasSuffix(question, "?"), "%s opens with its question: %s", name, question)
 	return fmt.Sprintf("\n### [%s](../configs/catalog/scenarios/%s.yaml)\n\n%s\n\n", name, name,
 		filled("*"+question+"*"))
@@ -107,7 +108,25 @@ func galleryOpening(t *testing.T, name string) string {
 // SLO is met, and its cost.
 func galleryHeadline(t *testing.T, name string) string {
 	t.Helper()
-	s, err := configs.Load(name, configs.Options{})
+	printed, s, r := galleryRun(t, name)
+	moving := len(s.Failures)+len(s.Autoscale) > 0
+	said := galleryAbridged(t, printed, moving)
+	if tail, found := galleryAfter(strings.Split(printed, "\n"), "p99 ITL "); found && name == "code-completion" {
+		said += " p99 ITL " + tail // which is what its question is about
+	}
+	if s.Speculation.Method != configs.NoSpeculation {
+		_, _, without := galleryRun(t, name, "speculation.method=none")
+		tpot := without.Summary.Latency.TPOT.P50
+		said += fmt.Sprintf(" Without speculation: TPOT p50 %s, %s as long.", text.Duration(tpot),
+			text.Times(tpot/r.Summary.Latency.TPOT.P50))
+	}
+	return said
+}
+
+// galleryRun runs a scenario with settings and returns what is printed of it.
+func galleryRun(t *testing.T, name string, set ...string) (string, *configs.Scenario, *run.Result) {
+	t.Helper()
+	s, err := configs.Load(name, configs.Options{Set: set})
 	require.NoError(t, err)
 	b, err := build.New(s)
 	require.NoError(t, err)
@@ -116,8 +135,7 @@ func galleryHeadline(t *testing.T, name string) string {
 	require.NoError(t, err)
 	var printed bytes.Buffer
 	require.NoError(t, results.Print(&printed, b, &results.Result{Result: r}, false, false))
-	moving := len(s.Failures)+len(s.Autoscale) > 0
-	return galleryAbridged(t, printed.String(), moving)
+	return printed.String(), s, r
 }
 
 // galleryAbridged takes the headline from what a run prints; moving: its fleet changes, so that time matters.
