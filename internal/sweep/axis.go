@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -74,12 +75,19 @@ func items(list string) []string {
 	return append(all, strings.TrimSpace(list[from:]))
 }
 
+// stepless is a range of which only the ends are said, as other tools write it. No key has values that read so.
+var stepless = regexp.MustCompile(`^([0-9.]*[0-9])\.\.([0-9.]+)$`)
+
 // expand returns the values of an item: of a range all there are in it, of anything else itself.
 func expand(item string) ([]string, error) {
 	parts := strings.Split(item, ":")
 	if len(parts) != 3 {
 		if item == "" {
 			return nil, fmt.Errorf("an empty value; expected values with commas between")
+		}
+		if ends := stepless.FindStringSubmatch(item); ends != nil {
+			return nil, fmt.Errorf("%q is no range; expected its step, too, as in %s:%s:1, or the values with commas between",
+				item, ends[1], ends[2])
 		}
 		return []string{item}, nil
 	}

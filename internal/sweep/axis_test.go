@@ -37,6 +37,7 @@ func TestAWrongAxisIsRefused(t *testing.T) {
 		"=1":           "expected KEY=VALUES",
 		"rate=1,,2":    "an empty value",
 		"rate=5:1:1":   "is no range",
+		"rate=1..20":   `"1..20" is no range; expected its step, too, as in 1:20:1`,
 		"rate=1:5:0":   "is no range",
 		"rate=1:5:-1":  "is no range",
 		"rate=0:5:x2":  "is no range",
