@@ -61,3 +61,12 @@ func TestWhyNothingIsFoundNamesNoBudgetThatNobodyGave(t *testing.T) {
 	assert.Contains(t, free.whyNone(&family{topology: configs.Colocated}), "not confirmed by whole ones")
 	assert.Contains(t, free.whyNone(&family{topology: configs.Disaggregated}), "no pair of pools")
 }
+
+// TestWhatIdlingCostsIsASumThatSomebodyCounts, or said to be none.
+func TestWhatIdlingCostsIsASumThatSomebodyCounts(t *testing.T) {
+	r := &Replay{Cost: &metrics.Cost{USDPerHour: 2.25, IdleUSDPerHour: 9.53e-6, PeakUSDPerHour: 0.213}}
+	assert.Equal(t, "It takes next to nothing of the $2.25 per hour idle, $0.213 for the busiest window alone.",
+		spendingWords(r))
+	r.Cost.IdleUSDPerHour = 0.01
+	assert.Contains(t, spendingWords(r), "It takes $0.0100 of the $2.25 per hour idle")
+}

@@ -91,6 +91,9 @@ func (s *Spending) joulesNumber(at string) page.Cell {
 	return page.Number(s.joulesCell(), at+"spending.j_per_output_token", s.JPerOutputToken)
 }
 
+// nothingIdle is the share of the rent below which what idling costs is no sum that anybody counts.
+const nothingIdle = 0.001
+
 // spendingWords says what the replay of the best deployment came to; empty: neither power nor price is known.
 func spendingWords(r *Replay) string {
 	var parts []string
@@ -99,8 +102,12 @@ func spendingWords(r *Replay) string {
 			parts = append(parts, fmt.Sprintf("%s per million input tokens and %s per million output tokens",
 				text.USD(c.Split.USDPerMillionInputTokens), text.USD(c.Split.USDPerMillionOutputTokens)))
 		}
-		parts = append(parts, fmt.Sprintf("%s of the %s per hour idle, %s for the busiest window alone",
-			text.USD(c.IdleUSDPerHour), text.USD(c.USDPerHour), text.USD(c.PeakUSDPerHour)))
+		idle := text.USD(c.IdleUSDPerHour)
+		if c.IdleUSDPerHour < nothingIdle*c.USDPerHour {
+			idle = "next to nothing" // in place of $0.00000953
+		}
+		parts = append(parts, fmt.Sprintf("%s of the %s per hour idle, %s for the busiest window alone", idle,
+			text.USD(c.USDPerHour), text.USD(c.PeakUSDPerHour)))
 	}
 	if e := r.Energy; e != nil {
 		parts = append(parts, fmt.Sprintf("%s per output token, %s in the mean of %s",
