@@ -74,8 +74,8 @@ func TestAPageIsReadInTheDarkAndOnPaper(t *testing.T) {
 	assert.Empty(t, b.Errors)
 }
 
-// TestATableOfManyColumnsIsWholeOnADesk: none of its columns has to be scrolled to where the screen has room for it, and
-// the page itself never scrolls sideways.
+// TestATableOfManyColumnsIsWholeOnADesk: no column has to be scrolled to where the screen has room for it, and the page
+// itself never scrolls sideways.
 func TestATableOfManyColumnsIsWholeOnADesk(t *testing.T) {
 	texts := [][]string{{"h100-sxm + h200-sxm", "2P1D tp2 h100-sxm/tp2 h200-sxm"}}
 	p := everything("some words")

@@ -24,8 +24,8 @@ func RuleRows(verdicts []metrics.Verdict) [][]string {
 	return rows
 }
 
-// RuleNotes say of rules on gaps what their values do not: that a gap is that of several tokens, and that a small change
-// of the load may decide the verdict.
+// RuleNotes say of rules on gaps what their values do not: that a gap is that of several tokens, and that a small
+// change of the load may decide the verdict.
 func RuleNotes(verdicts []metrics.Verdict) (notes []string) {
 	for i := range verdicts {
 		v := &verdicts[i]

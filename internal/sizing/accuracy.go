@@ -78,7 +78,8 @@ func roomWords(s *Sizing) string {
 			name, errorPct = "TTFT", s.ofBest.ttftPct
 		}
 		off := 1 + errorPct/100
-		if v.Share || !v.Met || !(v.Value*off > v.Limit) || !ofTokens(v.Rule) {
+		onCliff := v.Cliff != (metrics.Cliff{}) // where the value is not as many times as long as steps are; a note says so
+		if v.Share || !v.Met || onCliff || !(v.Value*off > v.Limit) || !ofTokens(v.Rule) {
 			continue
 		}
 		wrong := metrics.Verdict{Value: v.Value * off}

@@ -24,6 +24,10 @@ func TestARuleThatIsKeptByLessThanTheErrorOfTheModelIsNamed(t *testing.T) {
 	assert.Contains(t, roomWords(s), "ttft p95 < 1s would be 1.02 s with a TTFT 30.0 % longer, itl p95")
 	assert.Contains(t, roomWords(s), "'ttft p95 <= 769ms, itl p95 <= 28.0ms' as the SLO")
 
+	s.Replay.SLO[1].Cliff = metrics.Cliff{Below: 94, BelowS: 0.012, Above: 96, AboveS: 0.04}
+	assert.NotContains(t, roomWords(s), "itl", "a tighter limit says nothing of a cliff")
+	s.Replay.SLO[1].Cliff = metrics.Cliff{}
+
 	s.ofBest = modelError{tpotPct: 1, ttftPct: 20}
 	assert.Empty(t, roomWords(s), "room enough")
 	s.Expected = []metrics.ExpectedError{{TPOT: metrics.ErrorSpread{MedianPct: 7}}}

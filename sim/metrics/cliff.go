@@ -1,8 +1,8 @@
 package metrics
 
 // A Cliff is where the percentile of a rule on gaps stands if a small change of the load can change it much, and the
-// verdict with it: gaps of steps with prefill are far longer than those of steps without, and about as many as the
-// percentile leaves out.
+// verdict with it: gaps of steps with prefill are far longer than those of steps without, and the share of them is near
+// that which the percentile leaves out.
 type Cliff struct {
 	Below   float64 `json:"below_percentile"`
 	BelowS  float64 `json:"below_s"` // within the limit
@@ -12,8 +12,8 @@ type Cliff struct {
 	Prefill float64 `json:"prefill_share"` // share of the gaps whose step had prefill in it
 }
 
-// Percentiles beside that of a rule, which leave out a fifth fewer and more of the gaps, but no more than a hundredth of
-// all, say whether it stands on a cliff: where the upper one is so many times the lower one.
+// Percentiles beside that of a rule say whether it stands on a cliff: the upper one is so many times the lower one.
+// They leave out a fifth fewer of the gaps and a fifth more, but no more than a hundredth of all.
 const (
 	cliffNear  = 0.2
 	cliffMost  = 1.0

@@ -4,6 +4,7 @@
 //	itl.go          the definition of ITL; the reasons of the longest gaps
 //	chunks.go       what clients receive where tokens are sent several at a time
 //	rules.go        an SLO as contracts write it, and what became of it
+//	cliff.go        where a small change of the load changes the percentile of a rule much
 //	full.go         the recorder of a whole run; ITL by output position, from traced requests
 //	class.go        the same metrics by service class
 //	tasks.go        tasks of agents
