@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // A result says where its efficiencies were not measured; what is so by definition needs no measurement.
@@ -37,6 +38,23 @@ func TestSetEfficiencyPricesTheRunAnew(t *testing.T) {
 	b.SetEfficiency(ideal.Deployment.Efficiency)
 	assert.Equal(t, ideal.Model.Step(8, 100), b.Config.Pools[0].Model.(*hardware.Roofline).Step(8, 100))
 	assert.Equal(t, ideal.Config.Ingress, b.Config.Ingress)
+}
+
+// TestTokenizersAreThoseOfTheEngine: vLLM has one for each data-parallel rank, SGLang one for a replica. A fit may
+// replace what a token takes, and a pool that caches are handed to tokenises nothing.
+func TestTokenizersAreThoseOfTheEngine(t *testing.T) {
+	inDir(t, chat8b)
+	pool := func(set ...string) *sim.PoolSpec { return build(t, set...).Config.Pools[0] }
+	assert.Equal(t, 2*sim.Microsecond, pool("pools.serve.efficiency={tokenize_s: 2e-6}").Tokenize)
+	assert.Zero(t, pool("pools.serve.efficiency=textbook").Tokenize)
+	assert.True(t, pool().RankTokenizers)
+	assert.True(t, pool("pools.serve.version=0.22").RankTokenizers)
+	assert.False(t, pool("pools.serve.engine=sglang").RankTokenizers)
+	b := build(t)
+	e := b.Deployment.Efficiency
+	e.TokenizeS = 3e-6
+	b.SetEfficiency(e)
+	assert.Equal(t, 3*sim.Microsecond, b.Config.Pools[0].Tokenize)
 }
 
 // What GPUs exchange beyond a host is priced by tables: errors of single hosts are not those of such a replica.

@@ -130,9 +130,11 @@ func TestEachPoolIsOfItsOwn(t *testing.T) {
 		"pool decode: max_model_len is 16000 tokens, all that the KV cache holds of one sequence; llama-3.1-70b has a "+
 			"context of 131072")
 	own := b.Replicas[1].Deployment.Efficiency
-	own.Bandwidth, own.FirstTokenS = own.Bandwidth/2, 0.5
+	own.Bandwidth, own.FirstTokenS, own.TokenizeS = own.Bandwidth/2, 0.5, 1e-6
 	b.SetEfficiency(own)
 	assert.Equal(t, sim.Seconds(0.5), b.Config.Ingress)
+	assert.Equal(t, [2]sim.Duration{sim.Microsecond, 0},
+		[2]sim.Duration{b.Config.Pools[0].Tokenize, b.Config.Pools[1].Tokenize})
 	assert.Equal(t, own, b.Replicas[0].Deployment.Efficiency)
 	assert.Same(t, b.Replicas[1].Model, b.Config.Pools[1].Model)
 }

@@ -57,7 +57,8 @@ type Explanation struct {
 	KVBytesStored float64 `json:"kv_bytes_held_per_token"`  // while no window is full, with copies on ranks
 	StateBytes    float64 `json:"state_bytes_per_sequence"` // beside that cache, whatever its length
 	Memory        memoryX `json:"memory"`
-	Fits          bool    `json:"fits"` // batch and context, into the cache
+	TokenizeS     float64 `json:"tokenize_s,omitempty"` // each prompt token, before it reaches the queue
+	Fits          bool    `json:"fits"`                 // batch and context, into the cache
 	Curve         []Curve `json:"curve"`
 
 	// Where another resource takes over, or null: never within what fits.
@@ -218,6 +219,9 @@ func (s *Step) Explain() (*Explanation, error) {
 	x.Rows, x.RowsPadding = share.Rows, share.Padding
 	x.Parameters = sizesX{d.Model.ParamsTotal(), d.Model.Active()}
 	_, x.KVBytesStored = d.KVBytesPerToken()
+	if pool.Enters() {
+		x.TokenizeS = d.Efficiency.TokenizeS
+	}
 	cache, state := d.SequenceBytes(s.Context)
 	x.KVBytes, x.StateBytes = cache/float64(s.Context), state
 	at := s.point(s.batch)

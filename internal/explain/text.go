@@ -251,6 +251,10 @@ func explainMemory(line func(string, ...any), x *Explanation) {
 		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesStored, "B"),
 		text.Count(m.Sequences), text.Count(x.Context),
 		text.Count(m.MaxModelLen))
+	if x.TokenizeS > 0 {
+		line("Before its queue prompts are tokenised one after the other, in %s a token: at most %s a tokenizer.",
+			text.Duration(x.TokenizeS), text.Scaled(1/x.TokenizeS, "tokens/s"))
+	}
 }
 
 func tokensOf(n int) string {

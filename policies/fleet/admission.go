@@ -128,7 +128,8 @@ func (e Entries) waiting(r *sim.Request, c *sim.Cluster) (n, instances int64) {
 	p := c.Pool(e[r.Route])
 	n = int64(p.AtGate())
 	for i := range p.Len() {
-		n += int64(p.Instance(i).Queued() + p.Instance(i).Incoming())
+		in := p.Instance(i)
+		n += int64(in.Queued() + in.Incoming() + in.Tokenizing())
 	}
 	return n, int64(max(1, p.Len()))
 }
