@@ -100,6 +100,9 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 //
 // Launches overlap as vLLM's logs say under it alone: of TensorRT-LLM, TTFT of deployments left out would go from 17.0
 // and 50 to 17.8 and 53 %, of SGLang it would stay.
+//
+// Prompts of TensorRT-LLM are not tokenised in a time of each token: with 1 µs, TTFT of deployments left out would go
+// from 14.5 to 14.8 %, of GPUs from 24.4 to 25.5.
 func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	if engine != "vllm" {
 		prior.LaunchOverlap = 0
