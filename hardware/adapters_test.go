@@ -119,7 +119,7 @@ func TestBoundsCountAdapters(t *testing.T) {
 		"memory": {Decodes: n, DecodeTokens: n, DecodeCtx: n * 1000, Outputs: n, Adapters: n, AdapterTokens: n,
 			AdapterOutputs: n},
 		"compute": {Prefills: 1, PrefillTokens: prompt, PrefillPairs: prompt * (prompt + 1) / 2, PrefillCtx: prompt,
-			Outputs: 1, Adapters: 1, AdapterTokens: prompt, AdapterOutputs: 1},
+			PrefillLongest: prompt, Outputs: 1, Adapters: 1, AdapterTokens: prompt, AdapterOutputs: 1},
 	} {
 		var with, without sim.Segment
 		r := hardware.NewRoofline(d, 64)

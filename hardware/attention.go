@@ -40,6 +40,15 @@ import (
 // A kernel that decodes head by head reads the keys and values of a group of query heads once for each of them, all
 // but once from the L2 cache: per context token  layers · a/t · (d_k + d_v) · b  bytes at perHeadBps, or what they take
 // from memory where that is longer.
+//
+// A kernel gives each tile of a chunk's rows, which are the queries of every head, to one multiprocessor, which walks
+// all keys before them (Dao, FlashAttention-2, arXiv 2307.08691, §3.2). However few tiles there are, all wait for the
+// longest. At the end of c tokens of context, those of the longest chunk, a tile of R rows takes one of N
+// multiprocessors
+//
+//	R · c · 2 · (d_k + d_v) · layers  FLOPs at  e_t · F16 / N
+//
+// and all chunks together take no less, nor less than their mean over the multiprocessors; see tileRows, tileCompute.
 type attention struct {
 	name      string
 	window    int     // index into the windows; −1: sees the whole context
@@ -57,6 +66,8 @@ type attention struct {
 	decodePS             float64 // memory, per context token of a decode
 	flopsPS, flopsPeakPS float64 // per context token of a decode
 	pairPS, pairPeakPS   float64 // per pair of a prompt
+	tilePS               float64 // per context token of the longest chunk, of a tile of its rows; 0: no floor
+	tileCtx              int64   // of which a tile sees no more
 
 	// Expanding a latent again, per context token before a chunk; no part of the bound, for it could be left out.
 	expandBytes, expandFLOPs float64
@@ -112,11 +123,18 @@ func (d *Deployment) attentions() []attention {
 	for _, g := range d.Model.Attention() {
 		for _, v := range g.Views() {
 			a := attention{name: viewName(v), window: -1, sparse: v.Chosen, padding: 1}
+			a.tileCtx = math.MaxInt64
 			if w, ok := windowOf(v); ok {
 				a.window = indexWindow(windows, w)
+				a.tileCtx = int64(w.Tokens)
 			}
 			d.attend(&a, &g, v)
 			a.price(d)
+			if !v.Index && !v.Chosen && !g.Direct {
+				each := float64(d.Parallel.Tensor) / float64(g.Heads)
+				a.tilePS = a.pairPeakPS / max(tileCompute, d.Efficiency.AttentionCompute) * d.stretch() * each *
+					tileRows(d, max(g.KeyDim, g.ValueDim)) * d.GPU.Multiprocessors.Value
+			}
 			out = append(out, a)
 		}
 	}
@@ -185,6 +203,33 @@ func (d *Deployment) headPadding(g *llm.AttentionGroup) float64 {
 
 // paddedHeads is of how many heads the kernel of sparse latents has a multiple.
 const paddedHeads = 64
+
+// tileRows returns how many rows of heads of such a size a tile has, in kernels whose tiles walk all keys before them;
+// 0: they divide the keys over multiprocessors where tiles are few, or this is not known.
+//
+// On data-centre Blackwell a multiprocessor has a pair of tiles of 128 rows at a time, which counts as one here, or a
+// single one of heads of 256 (FlashAttention 4: q_stage and tile_m of interface.py, and
+// sm100_hd256_2cta_fmha_forward.py, in SGLang 0.5.23). Logged steps of vLLM 0.20.1 on a B300 say the same of
+// trtllm-gen's (H_steps, Qwen3-32B on 8 GPUs, heads of 128): with 8 heads each, chunks after 8,161 tokens take as much
+// longer than chunks of new prompts whether they have 1,279 or 4,592 tokens, 5 ms (2.5 to 8.4), and twice that, 12 ms
+// (10.2 to 12.4), from 4,928 to 8,162. 148 tiles of 256 rows are 4,736 tokens of 8 heads.
+//
+// On Hopper FlashAttention 3 divides the keys (num_splits 0, vLLM 0.22.1, v1/attention/backends/flash_attn.py).
+func tileRows(d *Deployment, size int) float64 {
+	switch {
+	case d.GPU.Architecture != "blackwell" || d.Materialized || d.Efficiency.Link >= 1: // 1: ideal
+		return 0
+	case size > 192:
+		return 128
+	}
+	return 256
+}
+
+// tileCompute is what a tile achieves of the peak of its multiprocessor while others are idle. cuDNN's on an H100
+// achieve 0.69 to 0.78 with heads of 128, the less the more of them are busy, and 0.82 to 0.84 with heads of 256,
+// whatever the context from 16,384 to 122,880 tokens; many tiles achieve 0.58 to 0.68 together
+// (tools/kernels/tiles.py).
+const tileCompute = 0.8
 
 // price derives the times of a.
 func (a *attention) price(d *Deployment) {

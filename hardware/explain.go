@@ -81,6 +81,21 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 	return out
 }
 
+// ChunkFloor returns the least that the attention of a chunk takes which ends at such a context, and from how many
+// tokens of the chunk it takes more; 0: there is no least. Where kinds of layers differ, it is the longest's tokens.
+func (r *Roofline) ChunkFloor(context int) (leastS float64, tokens int) {
+	longest := 0.0
+	for i := range r.attend {
+		a := &r.attend[i]
+		tile := float64(min(int64(context), a.tileCtx)) * a.tilePS
+		leastS += tile / psPerS
+		if tile > longest {
+			longest, tokens = tile, int(a.tilePS/a.pairPS)
+		}
+	}
+	return leastS, tokens
+}
+
 // explainProduct takes a group of matrix products apart.
 func (r *Roofline) explainProduct(p *product, l *load) PartCost {
 	rows, asked := l.rows, l.asked

@@ -22,7 +22,9 @@ type GPU struct {
 	MemoryBytes  Quantity `yaml:"memory_bytes"`            // as the driver reports it, where a source prints that
 	BandwidthBps Quantity `yaml:"bandwidth_bps"`           // of that memory
 	OnChipBytes  Quantity `yaml:"on_chip_bytes"`           // last-level cache or scratchpad
-	FLOPS        Peaks    `yaml:"flops"`
+	// SMs of NVIDIA: each computes parts of a kernel by itself
+	Multiprocessors Quantity `yaml:"multiprocessors"`
+	FLOPS           Peaks    `yaml:"flops"`
 	// peak with 2:4 structured sparsity over the dense one, in 16 and 8 bits
 	SparseRatio    Quantity `yaml:"sparse_ratio"`
 	SparseRatioFP4 Quantity `yaml:"sparse_ratio_fp4"` // the same in fp4
@@ -84,6 +86,7 @@ func (g GPU) Fields() []Field {
 		{"memory_bytes", g.MemoryBytes},
 		{"bandwidth_bps", g.BandwidthBps},
 		{"on_chip_bytes", g.OnChipBytes},
+		{"multiprocessors", g.Multiprocessors},
 		{"flops.fp32", g.FLOPS.FP32},
 		{"flops.tf32", g.FLOPS.TF32},
 		{"flops.bf16", g.FLOPS.BF16},
@@ -211,7 +214,7 @@ func (g GPU) check(f Field) error {
 		return fmt.Errorf("hardware: gpu %q: %s is %g, want %s, at least %g, such as 3.35e12 for 3.35 T", g.Name, f.Path,
 			f.Value, unit, least)
 	}
-	count := f.Path == "domain" || f.Path == "year" || f.Path == "memory_bytes"
+	count := slices.Contains([]string{"domain", "year", "memory_bytes", "multiprocessors"}, f.Path)
 	if count && f.Value != math.Trunc(f.Value) {
 		return fmt.Errorf("hardware: gpu %q: %s is %g, want a whole number", g.Name, f.Path, f.Value)
 	}

@@ -41,6 +41,7 @@ func TestRangesOfConstantsEndWhereTheySay(t *testing.T) {
 		"moe_rows": rows, "moe_tile_rows": rows, "moe_copy_bytes": {0, 1e4, -least},
 		"collective_scale": {0, 100, -least}, "mixed_kv": {1, 1000, math.Nextafter(1, 0)},
 		"overlap": {1, inf, math.Nextafter(1, 0)}, "prompt_launch": launches, "eager_launch": launches,
+		"tokenize_s": {0, 1e-3, -least},
 	}
 	e := efficiency(t, "vllm-v1")
 	for key, x := range constants(&e) {

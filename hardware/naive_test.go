@@ -194,7 +194,8 @@ func naiveParts(d *hardware.Deployment, b batch, m mine) (products, others float
 		if p.padding > 0 && !ideal(d) {
 			achieved /= p.padding
 		}
-		others += powers(memoryS/d.Efficiency.KVBandwidth, p.computeS/achieved, overlap)
+		computeS := max(p.computeS/achieved, p.tileS/max(0.8, d.Efficiency.AttentionCompute))
+		others += powers(memoryS/d.Efficiency.KVBandwidth, computeS, overlap)
 	}
 	return products + m.rows*streamBytes(d)/(d.GPU.BandwidthBps.Value*d.Efficiency.Bandwidth), others
 }

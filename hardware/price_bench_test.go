@@ -19,7 +19,7 @@ func BenchmarkPrice(b *testing.B) {
 		{"decode", sim.Shape{Decodes: 64, DecodeTokens: 64, DecodeCtx: 64 * 700, Outputs: 64}},
 		{"mixed", sim.Shape{
 			Decodes: 64, DecodeTokens: 64, DecodeCtx: 64 * 700, Outputs: 65,
-			Prefills: 1, PrefillTokens: 512, PrefillPairs: 512 * 513 / 2, PrefillCtx: 512,
+			Prefills: 1, PrefillTokens: 512, PrefillPairs: 512 * 513 / 2, PrefillCtx: 512, PrefillLongest: 512,
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

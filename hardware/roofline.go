@@ -19,6 +19,7 @@ import (
 //	state      2·s·(n + chunks) / (e_kv·BW)                        recurrent state s, read and written
 //	residual   q·M / (e_b·BW)                            q bytes a row of streams moves, see llm.ResidualRowBytes
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
+//	                         no less than a tile of the longest chunk on one multiprocessor, see attention.go
 //	comm       collectives and transfers between stages, see collectives.go
 //	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·(t_r + t_h);  + L·t_P with prompts
 //	ranks      t_D · log2(g) / 3                         of g GPUs, see ranks.go

@@ -86,7 +86,7 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 	if more := (b.Drafts+n-1)/max(1, n) - 1; more > 0 && !s.parallel {
 		first.DecodeTokens, first.Outputs = n, b.Decodes
 		first.Prefills, first.PrefillTokens = 0, 0
-		first.PrefillPairs, first.PrefillCtx = 0, 0
+		first.PrefillPairs, first.PrefillCtx, first.PrefillLongest = 0, 0, 0
 		drafted := float64(float64(n*(more+1)) / 2)
 		one := s.pass.once(&first, known+drafted, drafted)
 		at.add(s.pass, &one, more)
@@ -101,7 +101,7 @@ func (s *drafting) shape(b *sim.Shape) sim.Shape {
 	}
 	if s.prompts {
 		p.Prefills, p.PrefillTokens = b.Prefills, b.PrefillTokens
-		p.PrefillPairs, p.PrefillCtx = b.PrefillPairs, b.PrefillCtx
+		p.PrefillPairs, p.PrefillCtx, p.PrefillLongest = b.PrefillPairs, b.PrefillCtx, b.PrefillLongest
 		p.Outputs += max(0, b.Outputs-int(b.DecodeTokens))
 		for i, of := range s.windows {
 			p.Capped[i] = b.Capped[of]

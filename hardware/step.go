@@ -39,7 +39,11 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 			ctx, pairs = ctx*l.prefill, pairs*l.prefill
 			m := float64(ctx*a.ctxPS) + float64(pairs*a.scorePS)
 			kv += m
-			attention += r.both(m, float64(pairs*a.pairPS))
+			multiplied := float64(pairs * a.pairPS)
+			if a.tilePS > 0 {
+				multiplied = max(multiplied, float64(min(b.PrefillLongest, a.tileCtx))*a.tilePS)
+			}
+			attention += r.both(m, multiplied)
 			if a.expandPS > 0 {
 				attention += a.again(float64(max(0, b.PrefillCtx-b.PrefillTokens))*l.prefill, pairs)
 			}

@@ -156,3 +156,31 @@ func TestARequestAloneHasTheLatencyOfTheFormula(t *testing.T) {
 		}
 	}
 }
+
+// On Blackwell 148 multiprocessors each multiply 256 rows of the 8 heads of a rank at a time: any chunk of up to 4,736
+// tokens takes as much longer for what comes before it, and one of twice as many twice that. Where kernels divide the
+// keys, which Hopper's do, a chunk of half the tokens takes half.
+func TestChunksWaitForTheirLongestTile(t *testing.T) {
+	const before, after = 100_000, 120_000
+	more := func(gpu string, tokens, others int) float64 {
+		d := deployment(t, "qwen3-32b", gpu, 8)
+		d.Efficiency.Link, d.Efficiency.AttentionCompute = 0.9, 0.8
+		r := hardware.NewRoofline(d, 0)
+		at := func(computed int) float64 {
+			b := batch{chunks: []chunk{{computed, tokens}}}
+			for range others {
+				b.chunks = append(b.chunks, chunk{0, 64})
+			}
+			return price(r, b).First.Seconds()
+		}
+		return at(after) - at(before)
+	}
+	const layers, rowFLOPs = 64, (after - before) * 2 * (128 + 128)
+	tile := layers * 256 * rowFLOPs / (0.8 * 2.25e15 / 148)
+	for _, tokens := range []int{1, 64, 1000, 4000} {
+		assert.InEpsilon(t, tile, more("b300-sxm", tokens, 0), 1e-6, "%d tokens", tokens)
+		assert.InEpsilon(t, tile, more("b300-sxm", tokens, 3), 1e-6, "%d tokens beside new prompts", tokens)
+	}
+	assert.InEpsilon(t, 2*tile, more("b300-sxm", 2*4736, 0), 1e-6)
+	assert.InEpsilon(t, 0.5*more("h100-sxm", 4096, 0), more("h100-sxm", 2048, 0), 1e-6)
+}

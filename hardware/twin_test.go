@@ -86,6 +86,7 @@ func (b batch) shape(d *hardware.Deployment) sim.Shape {
 		s.PrefillTokens += t
 		s.PrefillPairs += t*after + t*(t+1)/2
 		s.PrefillCtx += after + t
+		s.PrefillLongest = max(s.PrefillLongest, after+t)
 		for i, w := range d.Windows() {
 			s.Capped[i].PrefillPairs += int64(pairs(w, c))
 			s.Capped[i].PrefillCtx += int64(distinct(w, c))
@@ -99,6 +100,7 @@ type part struct {
 	bytes, memoryS, computeS float64
 	quantizedS               float64 // of computeS, where the rows are quantised as the weights are
 	againS                   float64 // least that decodes take to read keys and values anew for every query head
+	tileS                    float64 // that one multiprocessor multiplies for the longest tile of a chunk
 	latent                   bool    // attends to latents
 	padding                  float64 // by how much longer its kernel multiplies; 0: none
 	kind                     string  // weights, experts, decode or cache, for the efficiency that it has

@@ -15,10 +15,31 @@ func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b ba
 		parts := visit(d, v.w, layers, v.k, b)
 		if !v.index {
 			parts = latents(d, a, parts)
+			if !v.chosen && !a.Latent.Direct {
+				longest(d, a, v, layers, b, parts)
+			}
 		}
 		out = append(out, parts...)
 	}
 	return out
+}
+
+// longest finds the tile that walks the most keys, on Blackwell: in seconds of a multiprocessor at its peak.
+func longest(d *hardware.Deployment, a llm.SelfAttention, v view, layers float64, b batch, parts []part) {
+	if !d.GPU.Multiprocessors.Known() || d.Materialized || ideal(d) {
+		return
+	}
+	row, rows := v.k.pair/(float64(a.Heads)/float64(d.Parallel.Tensor)), 256.0
+	if max(a.KeyDim, a.ValueDim) > 192 {
+		rows = 128
+	}
+	for _, c := range b.chunks {
+		keys := c.computed + c.tokens
+		if v.w.Tokens > 0 {
+			keys = min(keys, int(v.w.Tokens))
+		}
+		parts[1].tileS = max(parts[1].tileS, layers*rows*float64(keys)*row/(attentionPeak(d)/d.GPU.Multiprocessors.Value))
+	}
 }
 
 // view is what a layer sees of the context, and at what cost by token.

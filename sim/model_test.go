@@ -69,7 +69,7 @@ func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
 // price prices the step of one rank, if what it shares with others takes so long.
 func (p prices) price(b *sim.Shape, shared sim.Duration, g *sim.Segment) {
 	n := sim.Duration(b.Decodes)
-	memory := sim.Affine{A: p.weights + p.ctx*sim.Duration(b.DecodeCtx+b.PrefillCtx), B: p.ctx * n}
+	memory := sim.Affine{A: p.weights + p.ctx*sim.Duration(b.DecodeCtx+b.PrefillCtx+b.PrefillLongest), B: p.ctx * n}
 	for i, c := range b.Capped {
 		memory.A += p.capped[i] * sim.Duration(c.Ctx+c.PrefillCtx+c.PrefillPairs)
 		memory.B += p.capped[i] * sim.Duration(c.Growing)

@@ -52,6 +52,7 @@ func (n *naive) prefill(b *sim.Shape, c, t int64, last bool) {
 	b.PrefillTokens += t
 	b.PrefillPairs += t*c + t*(t+1)/2
 	b.PrefillCtx += c + t
+	b.PrefillLongest = max(b.PrefillLongest, c+t)
 	for i, w := range n.windows {
 		n.chunk(&b.Capped[i], w, c, t)
 	}

@@ -119,6 +119,7 @@ func (w *Work) excuse(r *Request) {
 func (w *Work) withdraw(r *Request, slot int32) {
 	if r.chunk > 0 {
 		w.count(r, -1)
+		w.leaveLongest(r)
 	}
 	w.in.batch.removePrefill(slot)
 }
@@ -271,6 +272,7 @@ func (w *Work) Take(r *Request, n int32) bool {
 		w.Chunk(r, n)
 		if w.FreeBlocks() < 0 {
 			w.count(r, -1)
+			w.leaveLongest(r)
 			r.chunk = 0
 			return false
 		}

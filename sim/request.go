@@ -213,3 +213,22 @@ func (s *slab) request(slot int32) *Request {
 	}
 	return &s.at[slot]
 }
+
+// chunkRows returns how many tokens the step computes for the chunk of r.
+func (in *Instance) chunkRows(r *Request) int64 { return int64(max(r.chunk+r.filler, in.batch.padded)) }
+
+// attends returns how many tokens the chunk of r attends to at its end.
+func (in *Instance) attends(r *Request) int64 { return int64(r.Computed) + in.chunkRows(r) }
+
+// leaveLongest finds the longest of the chunks that are left once that of a request is out.
+func (w *Work) leaveLongest(out *Request) {
+	if w.in.attends(out) < w.shape.PrefillLongest {
+		return
+	}
+	w.shape.PrefillLongest = 0
+	for _, slot := range w.in.batch.prefill {
+		if r := &w.in.requests.at[slot]; r != out && r.chunk > 0 {
+			w.shape.PrefillLongest = max(w.shape.PrefillLongest, w.in.attends(r))
+		}
+	}
+}

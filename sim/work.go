@@ -306,7 +306,7 @@ func (w *Work) count(r *Request, sign int64) {
 	if in.cache.Passes() && r.chunk > 0 {
 		w.frees += sign * in.freesNext(r)
 	}
-	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), int64(max(r.chunk+r.filler, in.batch.padded)), sign)
+	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), in.chunkRows(r), sign)
 	if r.chunk == r.Pending() {
 		w.shape.Outputs += int(sign) * int(1+r.filler)
 	}

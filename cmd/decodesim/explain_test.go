@@ -366,3 +366,16 @@ func TestTheErrorToExpectIsInEveryAnswer(t *testing.T) {
 	assert.NotEqual(t, "deployment", unseen.Expected[0].LeftOut)
 	assert.Greater(t, unseen.Expected[0].Runs, 100)
 }
+
+// A chunk on Blackwell takes what one multiprocessor takes for 256 rows and all keys, whatever the tokens; Hopper's
+// kernels divide the keys.
+func TestExplainSaysWhatAChunkTakesAtLeast(t *testing.T) {
+	args := []string{"--model", "llama-3.1-70b", "--tensor-parallel", "8", "--engine", "vllm-v1", "--batch", "8",
+		"--context", "65536", "--gpu"}
+	x := explained(t, append(args, "b200-sxm")...)
+	assert.InEpsilon(t, 80*256*65536*2*(128+128)/(0.8*2.25e15/148), x.ChunkFloorS, 1e-9)
+	assert.Contains(t, explainedText(t, append(args, "b200-sxm")...),
+		"takes at least 56.5 ms, for one of 148 multiprocessors")
+	assert.Zero(t, explained(t, append(args, "h100-sxm")...).ChunkFloorS)
+	assert.NotContains(t, explainedText(t, append(args, "h100-sxm")...), "multiprocessors")
+}

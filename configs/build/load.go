@@ -164,7 +164,7 @@ func (b *Built) turnS() float64 {
 	var prefill sim.Segment
 	b.Replicas[prompts].Model.Price([]sim.Shape{{
 		Prefills: int(n), PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt,
-		Outputs: int(n),
+		PrefillLongest: prompt, Outputs: int(n),
 	}}, &prefill)
 	outsideS := b.Scenario.Workload.ClosedLoop.ThinkTimeS
 	if s, ok := b.source.(turns); ok {

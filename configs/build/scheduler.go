@@ -223,6 +223,6 @@ func (r *Replica) prefillPerToken() sim.Duration {
 	const tokens = 1024
 	var g sim.Segment
 	r.Model.Price([]sim.Shape{{Prefills: 1, PrefillTokens: tokens, PrefillPairs: tokens * (tokens + 1) / 2,
-		PrefillCtx: tokens, Outputs: 1}}, &g)
+		PrefillCtx: tokens, PrefillLongest: tokens, Outputs: 1}}, &g)
 	return g.First / tokens
 }

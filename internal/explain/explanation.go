@@ -64,8 +64,13 @@ type Explanation struct {
 	// Where another resource takes over, or null: never within what fits.
 	SwitchBatch *int `json:"switch_batch"` // compute binds the step from this batch on, at this context
 	// the cache outweighs the weights from this context on, at this batch
-	SwitchContext     *int `json:"switch_context"`
-	LinearSwitchBatch *int `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
+	SwitchContext *int `json:"switch_context"`
+
+	// The least that the attention of a prompt's chunk takes which ends at this context, and from how many tokens it takes
+	// more; 0: there is no least.
+	ChunkFloorS       float64 `json:"chunk_floor_s,omitempty"`
+	ChunkFloorTokens  int     `json:"chunk_floor_tokens,omitempty"`
+	LinearSwitchBatch *int    `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
 
 	Speculation *SpeculationX `json:"speculation,omitempty"`
 	Warnings    []string      `json:"warnings"`
@@ -254,6 +259,7 @@ func (s *Step) Explain() (*Explanation, error) {
 	x.computeFrom, x.cacheFrom, x.linearFrom = s.computeFrom(), s.cacheFrom(), s.LinearFrom()
 	x.SwitchBatch = within(x.computeFrom, s.sequencesMax())
 	x.SwitchContext = within(x.cacheFrom, s.roomiest())
+	x.ChunkFloorS, x.ChunkFloorTokens = s.Model.ChunkFloor(s.Context)
 	x.LinearSwitchBatch = within(x.linearFrom, s.sequencesMax())
 	x.Warnings = append(s.warnings(), x.slowParts()...)
 	x.Expected = expected.OfPool(s.scenario, s.Pool)

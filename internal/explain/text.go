@@ -152,6 +152,11 @@ func explainLimits(line func(string, ...any), s *Step, x *Explanation) {
 	}
 	line("Batch: %s", batchSentence(s, x))
 	line("Context: %s", contextSentence(s, x))
+	if x.ChunkFloorS > 0 {
+		line("Prompts: attention of a chunk that ends at this context takes at least %s ms, for one of %s multiprocessors "+
+			"walks all its keys; more from %s tokens of the chunk.", milli(x.ChunkFloorS),
+			text.Count(int(s.Deployment.GPU.Multiprocessors.Value)), text.Count(x.ChunkFloorTokens))
+	}
 }
 
 // hiddenS is how much of collectives passes while the GPU computes.

@@ -61,7 +61,7 @@ func sum(ranks []sim.Shape) sim.Shape {
 		all.DecodeTokens, all.DecodeCtx, all.Drafts = all.DecodeTokens+b.DecodeTokens, all.DecodeCtx+b.DecodeCtx,
 			all.Drafts+b.Drafts
 		all.PrefillTokens, all.PrefillPairs = all.PrefillTokens+b.PrefillTokens, all.PrefillPairs+b.PrefillPairs
-		all.PrefillCtx += b.PrefillCtx
+		all.PrefillCtx, all.PrefillLongest = all.PrefillCtx+b.PrefillCtx, max(all.PrefillLongest, b.PrefillLongest)
 		for j := range all.Capped {
 			w, own := &all.Capped[j], &b.Capped[j]
 			w.Ctx, w.Growing = w.Ctx+own.Ctx, w.Growing+own.Growing

@@ -41,10 +41,13 @@ func bucket(x, perOctave float64) int32 {
 	return int32(math.Log2(x) * perOctave)
 }
 
+// fields is how many numbers of a shape are summed.
+const fields = 9 + 4*len(sim.Shape{}.Capped)
+
 // shapeSum is a weighted sum of shapes.
 type shapeSum struct {
 	weight float64
-	x      [16]float64
+	x      [fields]float64
 }
 
 func (s *shapeSum) add(b *sim.Shape, weight float64) {
@@ -54,28 +57,28 @@ func (s *shapeSum) add(b *sim.Shape, weight float64) {
 	}
 }
 
-func fieldsOf(b *sim.Shape) [16]float64 {
-	x := [16]float64{
+func fieldsOf(b *sim.Shape) [fields]float64 {
+	x := [fields]float64{
 		float64(b.Decodes), float64(b.DecodeTokens), float64(b.DecodeCtx), float64(b.Prefills), float64(b.PrefillTokens),
-		float64(b.PrefillPairs), float64(b.PrefillCtx), float64(b.Outputs),
+		float64(b.PrefillPairs), float64(b.PrefillCtx), float64(b.Outputs), float64(b.PrefillLongest),
 	}
 	for i, c := range b.Capped {
-		copy(x[8+4*i:], []float64{float64(c.Ctx), float64(c.Growing), float64(c.PrefillPairs), float64(c.PrefillCtx)})
+		copy(x[9+4*i:], []float64{float64(c.Ctx), float64(c.Growing), float64(c.PrefillPairs), float64(c.PrefillCtx)})
 	}
 	return x
 }
 
 func (s *shapeSum) mean() sim.Shape {
-	var x [16]int64
+	var x [fields]int64
 	for i := range x {
 		x[i] = int64(math.Round(s.x[i] / s.weight))
 	}
 	b := sim.Shape{
 		Decodes: int(x[0]), DecodeTokens: x[1], DecodeCtx: x[2], Prefills: int(x[3]), PrefillTokens: x[4],
-		PrefillPairs: x[5], PrefillCtx: x[6], Outputs: int(x[7]),
+		PrefillPairs: x[5], PrefillCtx: x[6], Outputs: int(x[7]), PrefillLongest: x[8],
 	}
 	for i := range b.Capped {
-		b.Capped[i] = sim.Capped{Ctx: x[8+4*i], Growing: int(x[9+4*i]), PrefillPairs: x[10+4*i], PrefillCtx: x[11+4*i]}
+		b.Capped[i] = sim.Capped{Ctx: x[9+4*i], Growing: int(x[10+4*i]), PrefillPairs: x[11+4*i], PrefillCtx: x[12+4*i]}
 	}
 	return b
 }

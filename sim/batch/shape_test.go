@@ -28,7 +28,7 @@ func TestAShapeCountsWhatIsAttendedTo(t *testing.T) {
 			{Tokens: rapid.Int32Range(1, 12).Draw(t, "chunked"), Chunked: true},
 		}
 		c, n := rapid.Int64Range(0, 30).Draw(t, "computed"), rapid.Int64Range(1, 30).Draw(t, "chunk")
-		want := Shape{Prefills: 1, PrefillTokens: n, PrefillCtx: c + n}
+		want := Shape{Prefills: 1, PrefillTokens: n, PrefillCtx: c + n, PrefillLongest: c + n}
 		for x := c + 1; x <= c+n; x++ {
 			want.PrefillPairs += x
 			for i, w := range windows {
@@ -41,6 +41,9 @@ func TestAShapeCountsWhatIsAttendedTo(t *testing.T) {
 		var b Shape
 		b.AddChunk(windows, c, n, 1)
 		require.Equal(t, want, b)
+		more, length := b, rapid.Int64Range(1, 60).Draw(t, "another")
+		more.AddChunk(windows, 0, length, 1)
+		require.Equal(t, max(c+n, length), more.PrefillLongest)
 
 		drafts, ctx := rapid.Int32Range(0, 4).Draw(t, "drafts"), rapid.Int32Range(1, 40).Draw(t, "context")
 		b.AddDrafting(windows, drafts, ctx)
