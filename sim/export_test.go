@@ -39,3 +39,6 @@ func CheckSets(c *Cluster) error {
 
 // Unasked returns how many instances that take requests were never asked for.
 func Unasked(p *Pool) int { return p.unasked }
+
+// Separated reports whether the instances of c, which has run, were simulated by themselves.
+func Separated(c *Cluster) bool { return c.parts != nil }

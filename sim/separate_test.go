@@ -113,3 +113,43 @@ func TestAnInstanceApartServesItsOwnRequests(t *testing.T) {
 		require.Equal(t, runs[0].tokens, runs[2].tokens)
 	}
 }
+
+// admitsAll is an admission that lets all in.
+type admitsAll struct{}
+
+func (admitsAll) Admit(sim.Time, *sim.Request, *sim.Cluster) bool { return true }
+
+// TestOnlyInstancesThatShareNothingAreSeparated: two behind a router that does not look are, and not where another part
+// of the run may see or change them. The tokens are the same either way.
+func TestOnlyInstancesThatShareNothingAreSeparated(t *testing.T) {
+	observe := func(*sim.Cluster, sim.Time) sim.Time { return sim.Forever }
+	for name, change := range map[string]func(c *sim.Config){
+		"":               func(*sim.Config) {},
+		"in order":       func(c *sim.Config) { c.Unordered = false },
+		"one":            func(c *sim.Config) { c.Pools[0].Size = 1 },
+		"a router":       func(c *sim.Config) { c.Pools[0].Router = routers.LeastLoaded{} },
+		"ranks":          func(c *sim.Config) { c.Pools[0].Ranks, c.Pools[0].Balancer = 2, (&scenario{}).balancer },
+		"an observer":    func(c *sim.Config) { c.Observe = observe },
+		"an admission":   func(c *sim.Config) { c.Admission = admitsAll{} },
+		"a controller":   func(c *sim.Config) { c.Controller = &outages{every: sim.Second} },
+		"more instances": func(c *sim.Config) { c.Pools[0].SizeMax = 3 },
+		"two stages":     func(c *sim.Config) { c.Routes = []sim.Route{{{}, {}}} },
+		"two routes":     func(c *sim.Config) { c.Routes = []sim.Route{{{}}, {{}}} },
+		"another pool": func(c *sim.Config) {
+			other := *c.Pools[0]
+			other.Name, other.Router = "other", new(inTurn)
+			c.Pools = append(c.Pools, &other)
+		},
+	} {
+		sc := two(sim.Request{Prompt: 10, Output: 9}, sim.Request{Prompt: 10, Output: 9})
+		j := newJournal()
+		c := sc.config(j)
+		c.Pools[0].Router, c.Unordered = new(inTurn), true
+		change(&c)
+		require.Equal(t, name == "", sim.Separated(run(t, c)), name)
+		require.Len(t, j.tokens, 2)
+		for _, tokens := range j.tokens {
+			require.Len(t, tokens, 9, name)
+		}
+	}
+}
