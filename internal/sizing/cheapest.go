@@ -10,7 +10,8 @@ import (
 )
 
 // cheapest returns the deployments of the last round where a rate must be sustained, the cheapest first. It finds the
-// cheapest of every family: short runs find how many replicas that takes, and whole ones under every seed confirm it.
+// cheapest of every family: short runs find how many replicas that takes, and a whole one confirms it. Those that the
+// answer is among are confirmed under every seed.
 func (z *sizer) cheapest() ([]*deployment, error) {
 	var families []*family
 	for _, of := range []struct {
@@ -27,9 +28,12 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 		families = append(families, some...)
 	}
 	z.families = families
-	found := cheapestOfAll(families)
+	found, err := z.surelyCheapest(families)
+	if err != nil {
+		return nil, err
+	}
 	wide := make([]*deployment, len(found))
-	err := z.over(len(found), "margins", func(i int) (err error) {
+	err = z.over(len(found), "margins", func(i int) (err error) {
 		wide[i], err = z.widest(found[i])
 		return err
 	})
@@ -43,6 +47,45 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 	}
 	slices.SortStableFunc(wide, better)
 	return wide[:min(len(wide), lastRound)], err
+}
+
+// firstSeeds is under how many seeds the cheapest of every family is confirmed at first: all where any may be chosen.
+func (z *sizer) firstSeeds() int {
+	if z.options.anyRow {
+		return len(z.out.Seeds)
+	}
+	return 1
+}
+
+// surelyCheapest returns the cheapest deployments that are confirmed under every seed, and those of each kind of GPU.
+// More seeds never make a family cheaper, so that one which is dearer than these under the first seed alone stays so:
+// the answer is that of a search which confirms all of them under every seed.
+func (z *sizer) surelyCheapest(families []*family) ([]*deployment, error) {
+	all := len(z.out.Seeds)
+	for {
+		found := cheapestOfAll(families)
+		var doubtful []*family
+		for _, f := range families {
+			if f.seeds < all && f.best != nil && slices.Contains(found, f.best) {
+				doubtful = append(doubtful, f)
+			}
+		}
+		if len(doubtful) == 0 {
+			return found, nil
+		}
+		err := z.over(len(doubtful), "every seed", func(i int) error {
+			f := doubtful[i]
+			f.seeds = all
+			if ok, err := z.confirmed(f.best, all); ok || err != nil {
+				return err
+			}
+			f.best, f.failed = nil, nil
+			return f.search()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // better orders deployments by what they cost, how much they sustain, and how little there is to warn of.
@@ -85,7 +128,11 @@ func (z *sizer) widest(d *deployment) (*deployment, error) {
 	for _, s := range z.siblings(d.shape) {
 		other := z.deployment(s, d.replicas...)
 		step := min(d.capacity+r.stride, z.grid.last)
-		ok, err := carries(other)(step)
+		x, err := z.simulate(other, step, rounds(z.study.Requests)[0].requests, z.base.Seed, verdict)
+		ok := x.Carried
+		if ok && err == nil { // short runs flatter
+			ok, err = carries(other)(step)
+		}
 		if err != nil {
 			return d, err
 		}
@@ -94,7 +141,7 @@ func (z *sizer) widest(d *deployment) (*deployment, error) {
 		}
 		other.capacity, err = z.grid.highest(step, r.stride, carries(other))
 		if err == nil {
-			ok, err = z.confirmed(other)
+			ok, err = z.confirmed(other, len(z.out.Seeds))
 		}
 		if err != nil {
 			return d, err

@@ -18,6 +18,9 @@ type family struct {
 	failed   *attempt    // where none does: what came nearest
 	searched bool        // false: its roofline limit says enough
 	least    int         // GPUs that it takes at least, where best is nil and that is known
+	seeds    int         // under which whole runs confirm that best sustains the rate
+
+	search func() error // searches it under so many seeds
 }
 
 // attempt is a deployment that does not sustain a rate, and what it came to.
@@ -60,9 +63,9 @@ func (z *sizer) sustains(d *deployment, step int) (bool, error) {
 	return x.Carried, err
 }
 
-// confirmed reports whether d sustains the asked rate in whole runs under every seed.
-func (z *sizer) confirmed(d *deployment) (bool, error) {
-	for _, seed := range z.out.Seeds {
+// confirmed reports whether d sustains the asked rate in whole runs under the first seeds.
+func (z *sizer) confirmed(d *deployment, seeds int) (bool, error) {
+	for _, seed := range z.out.Seeds[:seeds] {
 		x, err := z.simulate(d, z.grid.asked, z.study.Requests, seed, verdict)
 		if err != nil || !x.Carried {
 			return false, err
@@ -125,9 +128,11 @@ func (z *sizer) colocated() ([]*family, error) {
 		}
 		shapes[f.series] = append(shapes[f.series], s)
 	}
-	err := z.over(len(families), "colocated deployments", func(i int) error {
-		return z.fewest(families[i], shapes[families[i].series])
-	})
+	for _, f := range families {
+		of := shapes[f.series]
+		f.seeds, f.search = z.firstSeeds(), func() error { return z.fewest(f, of) }
+	}
+	err := z.over(len(families), "colocated deployments", func(i int) error { return families[i].search() })
 	return families, err
 }
 
@@ -150,6 +155,16 @@ func (z *sizer) fewest(f *family, shapes []*shape) error {
 			}
 			continue
 		}
+		if f.best == nil && f.failed != nil { // under other limits even the most were not enough
+			d := z.deployment(s, most)
+			ok, err := z.failure(f, d)
+			if err != nil {
+				return err
+			}
+			if !ok || d.bound < z.asked() {
+				continue
+			}
+		}
 		n, err := smallest(least, guess, most, func(n int) (bool, error) {
 			return z.sustains(z.deployment(s, n), z.grid.asked)
 		})
@@ -158,9 +173,9 @@ func (z *sizer) fewest(f *family, shapes []*shape) error {
 		}
 		if n > 0 {
 			f.best = z.deployment(s, n)
-			f.best, err = z.confirm(s, n, most)
+			f.best, err = z.confirm(s, n, most, f.seeds)
 		} else if f.best == nil {
-			err = z.failure(f, z.deployment(s, most))
+			_, err = z.failure(f, z.deployment(s, most))
 		}
 		if err != nil {
 			return err
@@ -169,26 +184,27 @@ func (z *sizer) fewest(f *family, shapes []*shape) error {
 	return nil
 }
 
-// confirm returns the first deployment from n replicas up that sustains the asked rate under every seed; nil: none of
-// up to most does.
-func (z *sizer) confirm(s *shape, n, most int) (*deployment, error) {
+// confirm returns the first deployment from n replicas up that sustains the asked rate under so many seeds; nil: none
+// of up to most does.
+func (z *sizer) confirm(s *shape, n, most, seeds int) (*deployment, error) {
 	for ; n <= most; n++ {
 		d := z.deployment(s, n)
-		if ok, err := z.confirmed(d); ok || err != nil {
+		if ok, err := z.confirmed(d, seeds); ok || err != nil {
 			return d, err
 		}
 	}
 	return nil, nil
 }
 
-// failure looks at what d breaks under the asked rate, and keeps it if it comes nearer than what failed before.
-func (z *sizer) failure(f *family, d *deployment) error {
+// failure looks at what d breaks under the asked rate in a run of the first round, keeps it if it comes nearer than
+// what failed before, and reports whether it sustains the rate nevertheless.
+func (z *sizer) failure(f *family, d *deployment) (bool, error) {
 	x, err := z.simulate(d, z.grid.asked, rounds(z.study.Requests)[0].requests, z.base.Seed, whole)
 	if err == nil && (f.failed == nil ||
 		nearness(x.Within, f.failed.Within, x.Verdicts, f.failed.Verdicts) > 0) {
 		f.failed = &attempt{d, x}
 	}
-	return err
+	return x.Carried, err
 }
 
 // asked returns the rate that must be sustained.

@@ -55,13 +55,13 @@ func TestTheCheapestPairOfPoolsIsTheOneThatBruteForceFinds(t *testing.T) {
 					if decode == 0 {
 						continue
 					}
-					ok, err := z.confirmed(z.deployment(s, prefill, decode))
+					ok, err := z.confirmed(z.deployment(s, prefill, decode), len(z.out.Seeds))
 					require.NoError(t, err)
 					assert.False(t, ok, "%dP%dD %s sustains it on %d GPUs", prefill, decode, s.series(), gpus)
 				}
 			}
 		}
-		ok, err := z.confirmed(found)
+		ok, err := z.confirmed(found, len(z.out.Seeds))
 		require.NoError(t, err)
 		assert.True(t, ok)
 	}

@@ -63,6 +63,7 @@ func SearchFleet(ctx context.Context, f *configs.FleetStudy, members []*configs.
 		Budget: Takes{f.Budget.GPUs, f.Budget.USDPerHour, f.Budget.PowerW}}
 	for _, s := range members {
 		named := o
+		named.anyRow = true
 		named.Progress = func(what string, done, of int) {
 			if o.Progress != nil {
 				o.Progress(s.Name+" "+what, done, of)

@@ -45,7 +45,10 @@ func (z *sizer) disaggregated() ([]*family, error) {
 		return nil, err
 	}
 	groups := p.groups()
-	err = z.over(len(groups), "disaggregated deployments", func(i int) error { return p.cheapestOf(groups[i]) })
+	for _, g := range groups {
+		g.family.seeds, g.search = z.firstSeeds(), func() error { return p.cheapestOf(g) }
+	}
+	err = z.over(len(groups), "disaggregated deployments", func(i int) error { return groups[i].search() })
 	families := make([]*family, len(groups))
 	for i, g := range groups {
 		families[i] = g.family
@@ -138,7 +141,8 @@ func (p *pairing) least(h *half, pool int, limits []int) error {
 		}
 		low := p.replicasAt(s.poolLimits(&p.sample.Work, false)[pool])
 		usual := p.replicasAt(s.poolLimits(&p.sample.Work, true)[pool])
-		high, guess := min(gpusMax/s.gpus[pool], idleTimes*usual), int(float64(usual)/expectedShare)
+		// From below: what fails ends early, and what does not runs to its end beside plenty of the other.
+		high, guess := min(gpusMax/s.gpus[pool], idleTimes*usual), low
 		if h.replicas > 0 {
 			high, guess = h.replicas-1, h.replicas-1
 		}
@@ -217,25 +221,31 @@ func (p *pairing) cheapestOf(g *group) error {
 		open = append(open, d)
 		return nil
 	}
-	for _, pair := range g.pairs {
-		s := p.pair(pair[0], pair[1])
-		if s.refused != "" {
-			continue
-		}
-		if g.gpus == nil {
-			g.gpus = familyOf(s).gpus
-		}
-		if err := p.seed(s, pair, push); err != nil {
-			return err
-		}
-	}
-	for tries := 0; len(open) > 0 && tries < triesMax; tries++ {
+	waiting := p.byCost(g.pairs)
+	for tries := 0; tries < triesMax; tries++ {
 		i := cheapestIndex(open)
+		for ; len(waiting) > 0 && (i < 0 || !waiting[0].dearer(open[i])); waiting = waiting[1:] {
+			pair := waiting[0].pair
+			s := p.pair(pair[0], pair[1])
+			if s.refused != "" {
+				continue
+			}
+			if g.gpus == nil {
+				g.gpus = familyOf(s).gpus
+			}
+			if err := p.seed(s, pair, push); err != nil {
+				return err
+			}
+			i = cheapestIndex(open)
+		}
+		if i < 0 {
+			break
+		}
 		d := open[i]
 		open = slices.Delete(open, i, i+1)
 		ok, err := p.sustains(d, p.grid.asked)
 		if ok && err == nil {
-			ok, err = p.confirmed(d)
+			ok, err = p.confirmed(d, g.seeds)
 		}
 		if err != nil {
 			return err
@@ -245,7 +255,7 @@ func (p *pairing) cheapestOf(g *group) error {
 			return nil
 		}
 		if g.failed == nil {
-			if err := p.failure(g.family, d); err != nil {
+			if _, err := p.failure(g.family, d); err != nil {
 				return err
 			}
 		}
@@ -311,9 +321,40 @@ func (z *sizer) fitsBudget(d *deployment) (bool, error) {
 	return err == nil && fits(d.replicas...), err
 }
 
-// cheapestIndex returns the index of the cheapest deployment.
+// unbuilt is a pair of halves that is built once no cheaper one is left, and what it costs at least.
+type unbuilt struct {
+	pair [2]*half
+	usd  float64 // infinite: a price is unknown
+	gpus int
+}
+
+// byCost returns pairs in the order of what they cost at least: the replicas that each half needs.
+func (p *pairing) byCost(pairs [][2]*half) []unbuilt {
+	all := make([]unbuilt, len(pairs))
+	for i, pair := range pairs {
+		all[i].pair = pair
+		for pool, h := range pair {
+			like := p.likePair(h.replica)
+			n, price := h.replicas*like.gpus[pool], like.pricesUSD[pool]
+			if price == 0 {
+				price = math.Inf(1)
+			}
+			all[i].usd, all[i].gpus = all[i].usd+float64(float64(n)*price), all[i].gpus+n
+		}
+	}
+	slices.SortStableFunc(all,
+		func(a, b unbuilt) int { return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.gpus, b.gpus)) })
+	return all
+}
+
+// dearer reports whether u costs more than d.
+func (u *unbuilt) dearer(d *deployment) bool {
+	return cmp.Or(cmp.Compare(u.usd, d.usd()), cmp.Compare(u.gpus, d.is.GPUs)) > 0
+}
+
+// cheapestIndex returns the index of the cheapest deployment; −1: there is none.
 func cheapestIndex(all []*deployment) int {
-	best := 0
+	best := min(0, len(all)-1)
 	for i, d := range all {
 		if cmp.Or(cheaper(d, all[best]), strings.Compare(d.is.Name, all[best].is.Name)) < 0 {
 			best = i

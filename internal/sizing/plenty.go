@@ -110,7 +110,8 @@ func (p *pairing) makePlenty(failed *family) (bool, error) {
 			return ok, err
 		}
 	}
-	return false, p.failure(failed, p.deployment(s, p.plenty[0], p.plenty[1]))
+	_, err := p.failure(failed, p.deployment(s, p.plenty[0], p.plenty[1]))
+	return false, err
 }
 
 func (p *pairing) referencePair() *shape {

@@ -18,6 +18,7 @@ type Row struct {
 	GPU                 string            `json:"gpu"`             // of the pools, each kind once: h200-sxm, or b200-sxm + h200-sxm
 	Layout              string            `json:"layout"`          // tp4, or tp2/tp4 of prefill and decode pools
 	CheapestOfGPU       bool              `json:"cheapest_of_gpu"` // among all rows of its kinds of GPUs
+	Seeds               int               `json:"seeds"`           // under which whole runs sustain the rate
 	USDPerMillionTokens float64           `json:"usd_per_million_output_tokens,omitempty"`
 	Spending            *Spending         `json:"spending,omitempty"`
 	CapacityPerS        stats.Number      `json:"capacity_per_s"` // null: not sought
@@ -132,7 +133,7 @@ func (z *sizer) row(f *family, leads bool) (Row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Deployment, r.Warnings = d.is, d.warnings
+	r.Deployment, r.Warnings, r.Seeds = d.is, d.warnings, f.seeds
 	r.TTFTS, r.TPOTS, r.SLO = x.TTFT, x.TPOT, x.Verdicts
 	r.Spending = x.Spending
 	if tokens := float64(x.Work.Decodes+x.Work.Prompts) / float64(x.Work.Requests); tokens > 0 {

@@ -90,13 +90,8 @@ func reason(err error) string {
 
 // found gives s its scenario, and builds it once to see that it can be.
 func (z *sizer) found(s *shape) error {
-	text := *z.base
-	text.Pools = poolsOf(z.base, s.topology)
-	if s.topology == configs.Colocated {
-		text.Disaggregation = nil
-	}
-	set := s.overrides(text.Pools)
-	scenario, err := configs.Read(z.base.Name, text.YAML(), configs.Options{Set: set})
+	set := s.overrides(poolsOf(z.base, s.topology))
+	scenario, err := configs.Read(z.base.Name, z.textOf(s.topology), configs.Options{Set: set})
 	if err != nil {
 		return err
 	}
@@ -129,6 +124,24 @@ func (z *sizer) found(s *shape) error {
 	s.warnings = b.Describe("", 0).Warnings
 	s.context = b.PromptMean + float64(b.OutputMean/2)
 	return nil
+}
+
+// textOf returns the scenario of a topology, written once.
+func (z *sizer) textOf(topology string) []byte {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.texts == nil {
+		z.texts = map[string][]byte{}
+	}
+	if z.texts[topology] == nil {
+		s := *z.base
+		s.Pools = poolsOf(z.base, topology)
+		if topology == configs.Colocated {
+			s.Disaggregation = nil
+		}
+		z.texts[topology] = s.YAML()
+	}
+	return z.texts[topology]
 }
 
 // poolsOf returns the pools of a topology, with those of the scenario as their pattern.
@@ -296,11 +309,13 @@ func (d *deployment) scenario(l *load.Load, rate float64, requests int64, seed u
 
 // cheaper orders deployments by what they cost; what has no price comes last.
 func cheaper(a, b *deployment) int {
-	price := func(d *deployment) float64 {
-		if d.is.USDPerHour == 0 {
-			return math.Inf(1)
-		}
-		return d.is.USDPerHour
+	return cmp.Or(cmp.Compare(a.usd(), b.usd()), cmp.Compare(a.is.GPUs, b.is.GPUs))
+}
+
+// usd is what d costs in an hour; infinite: a price is unknown.
+func (d *deployment) usd() float64 {
+	if d.is.USDPerHour == 0 {
+		return math.Inf(1)
 	}
-	return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(a.is.GPUs, b.is.GPUs))
+	return d.is.USDPerHour
 }

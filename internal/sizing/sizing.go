@@ -248,6 +248,8 @@ type Options struct {
 	Progress func(what string, done, of int)
 
 	Elsewhere Elsewhere // nil: the runs are made here
+
+	anyRow bool // any row may be chosen, and not the cheapest alone
 }
 
 // sizer is a search under way.
@@ -277,6 +279,7 @@ type sizer struct {
 	simulated   map[simulation]*simulated
 	deployments map[string]*deployment // by name
 	pairs       map[setting]*shape
+	texts       map[string][]byte // scenarios by topology
 }
 
 // Search searches what the study asks for, over all cores; the answer depends on the study alone. It also returns the
