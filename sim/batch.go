@@ -30,6 +30,7 @@ type runningBatch struct {
 	emittedAt   Time     // end of the latest step in which the decode set emitted
 	overdue     bool     // some members of the decode set emitted their latest token before that
 	leftOut     bool     // some that decode may have missed the latest step, see LeaveOut
+	passing     passingSteps
 	counts
 }
 
@@ -40,7 +41,7 @@ func (b *runningBatch) clear() {
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
 	b.read, b.deferred, b.stale = b.read[:0], b.deferred[:0], b.stale[:0]
 	b.padded, b.overdue, b.leftOut = 0, false, false
-	b.placed = [2]int64{}
+	b.placed, b.passing.left = [2]int64{}, b.passing.left[:0]
 	clear(b.byClass)
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
 }

@@ -55,7 +55,7 @@ func onOther(t *rapid.T) bool { return !soak.Asked() && rapid.Bool().Draw(t, "le
 
 // covered are the least numbers of what makes the comparison worth something that the usual cases must draw.
 var covered = map[string]int{
-	"blocks of windows that requests share": 100, "prefixes of which windows lack some": 100,
+	"blocks of windows that requests share": 100, "prefixes of which windows lack some": 50,
 	"preemptions": 500, "victims that were not the last admitted": 10, "steps that spend the budget": 1000,
 	"regime switches":   20,
 	"prompts tokenised": 1000, "waits for a tokenizer": 500, "hang-ups before a tokenizer is done": 10,

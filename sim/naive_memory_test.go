@@ -55,7 +55,7 @@ func (n *naive) pass(in *naiveInstance, r *naiveRequest) {
 		n.cover["blocks that windows have passed before a chunk"]++
 	}
 	if n.sharesWindows(in) {
-		in.pool.pass(r, passes, in.inTurns && !r.decoding)
+		in.pool.pass(r, passes)
 		in.free = int64(in.pool.free.Len())
 		return
 	}
@@ -165,6 +165,7 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 		in.free = int64(in.pool.free.Len())
 	}
 	r.pages, r.windows = nil, nil
+	r.before = r.passed
 	r.passed, r.underWay, r.readable = 0, 0, 0
 }
 

@@ -7,6 +7,7 @@ import "slices"
 // naiveWindows is what groups of windows that free what these have passed have of a request.
 type naiveWindows struct {
 	passed   int32      // blocks of its tokens that its windows have passed
+	before   int32      // that they had passed when its blocks were freed last
 	underWay int32      // of its tokens, those that do not count as computed for that
 	readable int32      // blocks of its tokens that others have been able to find since its latest admission
 	windows  [][]*block // where they share blocks: those of each, by position; nil: passed
@@ -64,15 +65,15 @@ func (n *naive) passInTurn(in *naiveInstance, r *naiveRequest, want int32) {
 	}
 }
 
-// pass frees, in each group, the blocks of r that its windows pass up to the given one. Those that only r can find are
-// kept for it, or found no more.
-func (p *blockPool) pass(r *naiveRequest, to int32, retains bool) {
+// pass frees, in each group, the blocks of r that its windows pass up to the given one. r finds them again, and others
+// those of its prompt; no request those of an output that is read again.
+func (p *blockPool) pass(r *naiveRequest, to int32) {
 	for _, w := range r.windows {
 		for i := int(to) - 1; i >= 0 && w[i] != nil; i-- {
 			if w[i].hash == 0 {
 				panic("windows pass a block without a name")
 			}
-			if int32(i) >= r.readable && (!retains || w[i].content) {
+			if int32(i) >= r.readable && w[i].content {
 				p.forget(w[i : i+1])
 				w[i].hash = orphan
 			}
@@ -123,6 +124,9 @@ func (n *naive) lookupWindows(in *naiveInstance, r *naiveRequest, hits []*block)
 		for i := n.before(f.tokens); i < end; i++ {
 			h, _ := p.hash(r, int(i))
 			w[i] = p.cached[inGroup(h, g)][0]
+			if i < r.before && !w[i].content {
+				n.cover["blocks that windows had passed, and a victim finds again"]++
+			}
 		}
 		f.within = append(f.within, w)
 	}

@@ -58,12 +58,13 @@ func (in *Instance) passInTurn(r *Request) {
 				return
 			}
 			computed, _ := in.batch.progress(r)
+			in.notePassed(r, computed)
 			r.passed, r.underWay, r.astray = in.passedAt(computed), in.cache.Lag(), true
 			in.batch.astray = append(in.batch.astray, r.slot)
 		}
 		to = in.passesDecoding(r)
 	}
-	in.cache.PassInTurn(r.slot, r.passed, to, r.state == prefilling)
+	in.cache.PassInTurn(r.slot, r.passed, to, r.state == prefilling || r.OutputContent == 0)
 	r.passed = to
 }
 
@@ -137,6 +138,7 @@ func (in *Instance) steadyAt(r *Request, computed int32) bool {
 // joinPassing notes of r, which joins the decode set, whether it has other blocks than by its length, or some that
 // others may reuse: what it frees then does not follow from its length.
 func (in *Instance) joinPassing(r *Request) {
+	r.steadyStep = in.batch.set.Step()
 	if !in.batch.set.Counted() && (!in.steadyAt(r, r.Computed) || in.cache.Reads(r.slot, math.MaxInt32)) {
 		r.astray = true
 		in.batch.astray = append(in.batch.astray, r.slot)
@@ -151,6 +153,7 @@ func (in *Instance) leavePassing(r *Request) {
 		r.astray = false
 		in.batch.astray = without(in.batch.astray, r.slot)
 	default:
+		in.notePassed(r, r.Computed)
 		r.passed, r.underWay = in.passedAt(r.Computed), in.cache.Lag()
 	}
 }
@@ -194,6 +197,8 @@ func (in *Instance) passAstray() {
 		r.astray = !in.steadyAt(r, computed+1) || in.cache.Reads(slot, math.MaxInt32)
 		if r.astray {
 			astray = append(astray, slot)
+		} else {
+			r.steadyStep = in.batch.set.Step() + 1
 		}
 	}
 	in.batch.astray = astray
@@ -209,6 +214,22 @@ func (in *Instance) passDrafted(r *Request, n int32) {
 
 // had returns the blocks of r, of which so many are counted, without those that its windows have passed.
 func (in *Instance) had(r *Request, blocks int64) int64 { return blocks - in.cache.PassedOf(r.passed) }
+
+// allocate allocates the blocks that the step needs so far. What windows have passed is freed before that.
+func (w *Work) allocate() {
+	if in := w.in; w.frees > 0 {
+		if in.cache.SharesWindows() && !w.inTurn { // prompts free theirs in turn
+			in.passTogether(w.frees, in.batch.set.Step())
+		} else {
+			in.cache.Pass(w.frees)
+		}
+		w.frees = 0
+	}
+	if w.demand > 0 {
+		w.in.cache.Allocate(w.demand)
+		w.demand = 0
+	}
+}
 
 // takeSteps allocates what steps [from, to) of the segment under way take.
 func (in *Instance) takeSteps(from, to int64) {
@@ -237,7 +258,11 @@ func (in *Instance) passSteps(from, to int64) {
 	}
 	for ; from < to; from++ {
 		if freed := set.BlocksFreed(from); freed > 0 {
-			in.cache.Pass(freed)
+			if in.cache.SharesWindows() && to-from <= int64(in.cache.BlockSize()) {
+				in.passTogether(freed, set.Step()+from)
+			} else { // each member passes a block once more before it can be preempted
+				in.cache.Pass(freed)
+			}
 		}
 		in.cache.Allocate(set.BlocksNeeded(from))
 	}
@@ -286,54 +311,82 @@ func (p *PoolSpec) validateWindows() error {
 	return nil
 }
 
-// A prompt has chunks in several batches of a pipeline at once. Where they count as computed only when the engine knows
-// what came of their batch, each batch has a list of them.
-type chunk struct {
-	slot, tokens int32
-	admission    int64 // of the request that was in slot
+// A request that is preempted while it decodes finds the latest block again that its windows passed, unless that has
+// been evicted, see kv.Cache.Regain. Members of the decode set free what windows pass as numbers. The step in which one
+// did so last follows from its length; those that did so after it, in the same step, are members that were admitted
+// later, or were members then.
+
+// passingSteps is what an instance remembers of the latest steps in which windows passed blocks of members of the
+// decode set.
+type passingSteps struct {
+	numbers []int32      // of the steps of the set, modulo their number, see kv.Cache.PassTogether
+	left    []passedLast // of members that have left the set, or are astray, since
 }
 
-// passesAhead reports whether there are such lists.
-func (p *PoolSpec) passesAhead() bool {
-	return len(p.Stages) > 1 && p.Passing.Lags && p.Passing.Blocks > 0 && !p.serial()
+// passedLast is the step of the decode set in which the windows of a request passed a block last.
+type passedLast struct{ step, admission int64 }
+
+// passTogether frees what windows of the decode set pass in a step of it.
+func (in *Instance) passTogether(blocks, step int64) {
+	p := &in.batch.passing
+	if p.numbers == nil {
+		p.numbers = make([]int32, in.cache.BlockSize()+1)
+	}
+	p.numbers[step%int64(len(p.numbers))] = in.cache.PassTogether(blocks)
 }
 
-// passing returns Passing as it is of sequences that decode: without BatchQueue one has no token under way when a
-// pipeline's engine composes its next.
-func (p *PoolSpec) passing() Passing {
-	v := p.Passing
-	v.Lags = v.Lags && (p.BatchQueue > 1 || !p.passesAhead())
-	return v
+// lastPassed returns the latest block of tokens that the windows of r passed, which decodes and is not astray, and the
+// step of the decode set; or reports that it was no steady member then. If the step under way has its blocks, what that
+// passes counts.
+func (in *Instance) lastPassed(r *Request, computed int32, underWay bool) (block int32, step int64, ok bool) {
+	has := computed
+	if underWay {
+		has++
+	}
+	block = in.passedAt(has) - 1
+	if block < 0 {
+		return 0, 0, false
+	}
+	step = in.batch.set.Step() - int64(computed-in.cache.Lag()-in.cache.PassesAt(block))
+	return block, step, step >= r.steadyStep
 }
 
-// passChunks frees what windows have passed before the chunks of the batch of in, a microbatch, which has its blocks.
-// What the batch before it in the same microbatch computed counts from now on.
-func (in *Instance) passChunks() {
-	if !in.pool.passesAhead() {
+// notePassed remembers when the windows of r, which leaves the decode set or goes astray, passed a block last.
+func (in *Instance) notePassed(r *Request, computed int32) {
+	if !in.cache.SharesWindows() {
 		return
 	}
-	for _, slot := range in.batch.prefill {
-		if r := &in.requests.at[slot]; r.chunk > 0 {
-			in.passTo(r, in.passes(r))
+	if _, step, ok := in.lastPassed(r, computed, false); ok {
+		p, last := &in.batch.passing, in.batch.set.Step()-int64(in.cache.BlockSize())
+		n := 0
+		for n < len(p.left) && p.left[n].step < last {
+			n++
 		}
-	}
-	in.learnChunks(in)
-	list := &in.line.chunks[in.lane]
-	for _, slot := range in.batch.prefill {
-		if r := &in.requests.at[slot]; r.chunk > 0 {
-			r.underWay += r.chunk
-			*list = append(*list, chunk{slot: slot, tokens: r.chunk, admission: r.admission})
-		}
+		p.left = append(p.left[:0], p.left[n:]...)
+		p.left = append(p.left, passedLast{step, r.admission})
 	}
 }
 
-// learnChunks has what the latest batch of a microbatch computed of prompts count as computed.
-func (in *Instance) learnChunks(lane *Instance) {
-	list := &in.line.chunks[lane.lane]
-	for _, c := range *list {
-		if r := &in.requests.at[c.slot]; r.state == prefilling && r.admission == c.admission {
-			r.underWay -= c.tokens
+// regainPassed lets r, which decodes, is not astray and gives up its blocks, find the latest block again that its
+// windows passed.
+func (in *Instance) regainPassed(r *Request, computed int32, underWay bool) {
+	block, step, ok := in.lastPassed(r, computed, underWay)
+	if !ok || r.OutputContent != 0 {
+		return
+	}
+	behind, p := int32(0), &in.batch.passing
+	for _, x := range p.left {
+		if x.step == step && x.admission > r.admission {
+			behind++
 		}
 	}
-	*list = (*list)[:0]
+	for x := in.LastAdmitted(); x != nil && x.admission > r.admission; x = in.AdmittedBefore(x) {
+		if in.decodesOrEnded(x) && !x.astray {
+			computed, _ := in.batch.progress(x)
+			if _, last, ok := in.lastPassed(x, computed, underWay); ok && last == step {
+				behind++
+			}
+		}
+	}
+	in.cache.Regain(r.slot, block, p.numbers[step%int64(len(p.numbers))], behind)
 }

@@ -267,3 +267,55 @@ func (in *Instance) releaseEndedBy(t Time) {
 		in.freeBlocks()
 	}
 }
+
+// A prompt has chunks in several batches of a pipeline at once. Where they count as computed only when the engine knows
+// what came of their batch, each batch has a list of them.
+type chunk struct {
+	slot, tokens int32
+	admission    int64 // of the request that was in slot
+}
+
+// passesAhead reports whether there are such lists.
+func (p *PoolSpec) passesAhead() bool {
+	return len(p.Stages) > 1 && p.Passing.Lags && p.Passing.Blocks > 0 && !p.serial()
+}
+
+// passing returns Passing as it is of sequences that decode: without BatchQueue one has no token under way when a
+// pipeline's engine composes its next.
+func (p *PoolSpec) passing() Passing {
+	v := p.Passing
+	v.Lags = v.Lags && (p.BatchQueue > 1 || !p.passesAhead())
+	return v
+}
+
+// passChunks frees what windows have passed before the chunks of the batch of in, a microbatch, which has its blocks.
+// What the batch before it in the same microbatch computed counts from now on.
+func (in *Instance) passChunks() {
+	if !in.pool.passesAhead() {
+		return
+	}
+	for _, slot := range in.batch.prefill {
+		if r := &in.requests.at[slot]; r.chunk > 0 {
+			in.passTo(r, in.passes(r))
+		}
+	}
+	in.learnChunks(in)
+	list := &in.line.chunks[in.lane]
+	for _, slot := range in.batch.prefill {
+		if r := &in.requests.at[slot]; r.chunk > 0 {
+			r.underWay += r.chunk
+			*list = append(*list, chunk{slot: slot, tokens: r.chunk, admission: r.admission})
+		}
+	}
+}
+
+// learnChunks has what the latest batch of a microbatch computed of prompts count as computed.
+func (in *Instance) learnChunks(lane *Instance) {
+	list := &in.line.chunks[lane.lane]
+	for _, c := range *list {
+		if r := &in.requests.at[c.slot]; r.state == prefilling && r.admission == c.admission {
+			r.underWay -= c.tokens
+		}
+	}
+	*list = (*list)[:0]
+}

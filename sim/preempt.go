@@ -91,7 +91,11 @@ func (w *Work) interrupt(r *Request, slot int32) {
 		r.Last = in.batch.emittedAt
 	}
 	in.batch.set.DropEnd(slot)
+	steady := !r.astray && !in.batch.set.Counted() && in.cache.SharesWindows()
 	in.leave(slot)
+	if steady {
+		in.regainPassed(r, r.Computed, false)
+	}
 	w.excuse(r)
 	in.batch.untrace(r, slot)
 }
@@ -309,18 +313,6 @@ func (w *Work) Take(r *Request, n int32) bool {
 	r.chunk = n
 	w.allocate()
 	return true
-}
-
-// allocate allocates the blocks that the step needs so far. What windows have passed is freed before that.
-func (w *Work) allocate() {
-	if w.frees > 0 {
-		w.in.cache.Pass(w.frees)
-		w.frees = 0
-	}
-	if w.demand > 0 {
-		w.in.cache.Allocate(w.demand)
-		w.demand = 0
-	}
 }
 
 // blocksDue returns the blocks that r, which decodes, takes for its next token.

@@ -83,6 +83,7 @@ type engineState struct {
 	prev           int32 // the request admitted before it, by slot; noSlot: none
 	next           int32 // the request admitted after it, by slot; in an ordered queue, its place in the heap
 	joinStep       int64 // step of the decode set at which it joined
+	steadyStep     int64 // and since which what its windows pass follows from its length, unless it is astray
 	finishStep     int64 // step of the decode set with which it ends
 	admission      int64 // number of its latest admission
 	place          int64 // in the batch of SGLang, see runningBatch.place

@@ -119,6 +119,9 @@ func (in *Instance) cacheAway(r *Request, underWay bool) (blocks int64, findable
 		r.astray = false
 		in.batch.astray = without(in.batch.astray, r.slot)
 	default:
+		if in.cache.SharesWindows() {
+			in.regainPassed(r, computed, underWay)
+		}
 		r.passed = in.passedAt(has)
 	}
 	return max(int64(r.blocksMin), in.cache.Blocks(has)), findable

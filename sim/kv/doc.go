@@ -7,6 +7,7 @@
 //	prefix.go    prefix caching: which blocks a prompt can reuse
 //	shared.go    which blocks of windows it can, and what those lack
 //	retained.go  what a sequence frees, and may find again
+//	passed.go    what its windows have passed, and it may find again
 //	extents.go   cached blocks as extents, in order of eviction
 //	store.go     what host memory holds beyond that, and the stores below it
 //	radix.go radix_nodes.go

@@ -8,7 +8,9 @@ type extent struct {
 	refs          int32 // sequences that have it; 0: it is free, and in the order of eviction
 	older, newer  int32 // neighbours in that order
 	before, after int32 // neighbours among the extents of the node, in the order in which they were computed
-	right         int32 // the end that was divided off last: a request that has had both since finds it here
+	// the end that was divided off last: a request that has had both since finds it here. Of free blocks that no request
+	// can reuse: the step in which windows passed all of them, by the number that PassTogether gave it; 0: no single one
+	right int32
 }
 
 func (x *extent) len() int32 { return x.to - x.from }
@@ -133,8 +135,8 @@ func (p *extents) freeUnnamed(n int32, first bool) {
 	if first {
 		neighbour, older = p.at[0].newer, 0
 	}
-	if neighbour != 0 && p.at[neighbour].node == 0 {
-		p.at[neighbour].to += n
+	if y := &p.at[neighbour]; neighbour != 0 && y.node == 0 && y.right == 0 {
+		y.to += n
 		return
 	}
 	p.link(p.add(extent{to: n}), older)

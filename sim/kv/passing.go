@@ -49,6 +49,9 @@ func (k *Cache) Passed(computed int32) int32 {
 	return k.floor(computed - k.passing.Window + 1)
 }
 
+// PassesAt returns of how many computed tokens windows pass a block of tokens: it is the first that they need no more.
+func (k *Cache) PassesAt(block int32) int32 { return (block+1)*k.size + k.passing.Window - 1 }
+
 // PassedOf returns the blocks that all groups free for so many of tokens.
 func (k *Cache) PassedOf(blocks int32) int64 { return int64(k.passing.Blocks) * int64(blocks) }
 

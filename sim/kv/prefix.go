@@ -30,6 +30,8 @@ type prefixes struct {
 	nodes       []int32     // scratch
 	groups      int32       // of layers whose blocks are shared; the first is that of full attention
 	window      int32       // of the others, in tokens
+	latest      int         // the most extents that windows passed of a sequence and that it may find again
+	passings    int32       // so far, see PassTogether
 	fixed       int64       // blocks that a sequence has whatever its length
 	first       bool        // blocks that no request can ask for are evicted before all others
 	drafter     Drafter
@@ -57,6 +59,7 @@ func newPrefixes(k *Cache, c Config) *prefixes {
 		first: c.UnnamedFirst, drafter: c.Drafter, groups: 1, fixed: int64(k.fixed)}
 	if w := c.Passing; w.Blocks > 0 && c.OffloadBlocks == 0 && w.Window > c.Unknown {
 		p.groups, p.window = 1+w.Blocks, w.Window
+		p.latest = int(2 + k.paged(c.Unknown+1))
 	}
 	p.at = make([]extent, 1)
 	p.freeUnnamed(int32(c.Blocks), false)

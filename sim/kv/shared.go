@@ -7,8 +7,8 @@ package kv
 // end. A sequence gives up its references as its window passes them, so a group may lack blocks that it has later ones
 // of, and one group may have lost a block that another still has.
 //
-// A request that is preempted also finds blocks that no other can ask for. But those that windows pass of sequences
-// that decode are freed as mere numbers.
+// A request that is preempted also finds blocks that no other can ask for, and among them the latest that its windows
+// passed, if it is cached still: see passed.go.
 
 // passed returns how many blocks are before the window of a sequence of which so many tokens are computed.
 func (p *prefixes) passed(computed int32) int32 { return p.full(max(0, computed-p.window+1)) }
@@ -120,6 +120,7 @@ func (p *prefixes) pass(slot, own, to int32, retains bool) (had, freed int64) {
 		t := p.tableOf(slot, g)
 		if retains && to > own {
 			p.retain(t, slot*p.groups+g, own, to)
+			p.trim(t)
 		} else {
 			p.freeUnnamed(to-own, false)
 		}

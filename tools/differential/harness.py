@@ -127,13 +127,12 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-blocks", "hybrid-prefix", "spec-hybrid", "spec-hybrid-blocks", "spec-hybrid-prefix",
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "hybrid", "hybrid-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "spec-hybrid", "spec-hybrid-blocks", "spec-hybrid-prefix",
          "spec-eagle-hybrid", "spec-eagle-hybrid-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
          "stages-preemption-prefix", "stages-queue-preemption-prefix"]
-ASKED = ["hybrid-prefix-blocks"]  # it differs, see README.md
 NOT_OF_022 = ["pd-priority", "stages-queue-spec", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix"]
 
 
@@ -237,7 +236,7 @@ def main():
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
     a = p.parse_args()
     kinds = a.only.split(",") if a.only else KINDS
-    unknown = [k for k in kinds if k not in KINDS + ASKED]
+    unknown = [k for k in kinds if k not in KINDS]
     if unknown:
         sys.exit(f"no scenario {', '.join(unknown)}; there are " + ", ".join(KINDS))
     vllm_side.load(os.path.realpath(a.vllm))

@@ -10,7 +10,7 @@ import harness
 import vllm_side
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "eos", "spec",
-         "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec", "hybrid", "hybrid-blocks", "hybrid-prefix", "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
+         "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec", "hybrid", "hybrid-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
          "pd-eos", "pd-order"]
 
 
