@@ -9,7 +9,6 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
-	"go.yaml.in/yaml/v3"
 )
 
 // Options are what stands above a scenario file. The zero value leaves the file as it is.
@@ -114,10 +113,10 @@ func openFile(kind, dir, nameOrPath string, names []string) (scenarioSource, err
 	if err != nil {
 		return scenarioSource{}, err
 	}
-	if kind == "scenario" && hasKey(data, "rate", "budget", "search") && !hasKey(data, "pools", "workload") {
+	if kind == "scenario" && strict.HasKey(data, "rate", "budget", "search") && !strict.HasKey(data, "pools", "workload") {
 		return scenarioSource{}, fmt.Errorf("%s is a study, which decodesim size takes; expected a scenario", nameOrPath)
 	}
-	if kind == "study" && hasKey(data, "pools") {
+	if kind == "study" && strict.HasKey(data, "pools") {
 		return scenarioSource{}, fmt.Errorf("%s is a scenario; expected a study, whose key scenario can name it", nameOrPath)
 	}
 	dir, err = filepath.Abs(filepath.Dir(nameOrPath))
@@ -142,21 +141,6 @@ func notFound(kind, name string, names []string) error {
 		return fmt.Errorf("%q is a study, which decodesim size takes; expected a scenario", name)
 	}
 	return strict.NotFound(kind, name, names)
-}
-
-// hasKey reports whether a file of YAML has one of some keys at its top.
-func hasKey(data []byte, names ...string) bool {
-	var document yaml.Node // in a map the library would compare each key with all others
-	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 ||
-		document.Content[0].Kind != yaml.MappingNode {
-		return false // which a strict reader says better
-	}
-	for i, node := range document.Content[0].Content {
-		if i%2 == 0 && slices.Contains(names, node.Value) {
-			return true
-		}
-	}
-	return false
 }
 
 // layers decodes the file strictly and puts it at the bottom of the layers.

@@ -63,7 +63,7 @@ func IsFleet(nameOrPath string) bool {
 	if err != nil {
 		return false
 	}
-	return hasKey(src.data, "fleet")
+	return strict.HasKey(src.data, "fleet")
 }
 
 // LoadFleet returns the study of a fleet and those of its members, each with no more budget than all have together. The

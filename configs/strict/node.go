@@ -2,7 +2,6 @@ package strict
 
 import (
 	"fmt"
-
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -81,4 +80,20 @@ func Repeated(n *yaml.Node) *RepeatedKey {
 		}
 	}
 	return nil
+}
+
+// HasKey reports whether a file of YAML has one of some keys at its top. Long lists of numbers make no nodes.
+func HasKey(data []byte, names ...string) bool {
+	short, _ := blankNumbers(data)
+	var document yaml.Node // in a map the library would compare each key with all others
+	if yaml.Unmarshal(short, &document) != nil || len(document.Content) == 0 ||
+		document.Content[0].Kind != yaml.MappingNode {
+		return false // which a strict reader says better
+	}
+	for _, pair := range Pairs(document.Content[0]) {
+		if slices.Contains(names, pair[0].Value) {
+			return true
+		}
+	}
+	return false
 }

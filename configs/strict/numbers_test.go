@@ -86,6 +86,14 @@ func TestALongListIsNoNodes(t *testing.T) {
 		}
 	}).AllocedBytesPerOp()
 	assert.Less(t, allocated/200_001, int64(40), "bytes for each number; a node takes 150")
+	allocated = testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			require.True(b, HasKey(file, "real"))
+			require.False(b, HasKey(file, "other"))
+		}
+	}).AllocedBytesPerOp()
+	assert.Less(t, allocated/400_002, int64(40), "and neither has the search for a key")
 	assert.Len(t, out.Whole, 100_001)
 	assert.Len(t, out.Real, 100_000)
 	_, err := Decode("f.yaml", []byte("whole: [1"+strings.Repeat(", 1", 999)+", 1.5]"), &out)
