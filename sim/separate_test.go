@@ -60,6 +60,9 @@ func TestInstancesApartAreInstancesTogether(t *testing.T) {
 			)
 			ends[i].Run()
 		}
+		if len(waiting[0]) > 0 {
+			require.Equal(t, 1, waiting[0][0], "the first is observed")
+		}
 		for i := 1; i < len(runs); i++ {
 			require.Equal(t, runs[0].tokens, runs[i].tokens)
 			require.Equal(t, runs[0].ended, runs[i].ended)
