@@ -306,3 +306,22 @@ func TestFlagsNameAClass(t *testing.T) {
 	_, err := set("workload.classes.bulk.priority=3")
 	require.ErrorContains(t, err, `no class "bulk"; valid names: "chat", "batch"`)
 }
+
+// TestPrioritiesThatTakePlacesAreSaid: SGLang lets a request take the place of one whose priority is more than 10
+// lower.
+func TestPrioritiesThatTakePlacesAreSaid(t *testing.T) {
+	warnings := func(priority int, set ...string) string {
+		text := strings.Replace(fmt.Sprintf(twoClasses, ""), "priority: 9", fmt.Sprint("priority: ", priority), 1)
+		s, err := configs.Read("scenario.yaml", []byte(text), configs.Options{Set: set})
+		require.NoError(t, err)
+		b, err := New(s)
+		require.NoError(t, err)
+		return strings.Join(b.Describe("", 0).Warnings, "\n")
+	}
+	const said = "priorities of classes differ by 11"
+	sglang, byPriority := "pools.0.engine=sglang", "pools.0.queue_order=priority"
+	require.Contains(t, warnings(11, sglang, byPriority), said)
+	for _, other := range []string{warnings(10, sglang, byPriority), warnings(11, sglang), warnings(11, byPriority)} {
+		require.NotContains(t, other, "priorities of classes")
+	}
+}

@@ -2,6 +2,7 @@
 
 KINDS = ["plain", "chunks", "whole", "mixed", "retraction", "mixed-retraction", "ignore-eos", "eos", "prefix-ample", "prefix",
          "lpm", "dfs-weight", "everything", "random", "random-priority", "random-ranks", "pd", "pd-few", "pd-blocks", "pd-retraction", "pd-eos"]
+# random-preemption differs, see README.md: it is run only if asked for
 
 
 def ceil(a, b):
@@ -78,10 +79,12 @@ def anything(rnd, kind, overlap):
                 r["max_output"] = r["output"] + rnd.randint(1, 50)
     if kind == "random-ranks":
         c["ranks"] = one([2, 3, 8])
-    if kind == "random-priority":
+    if kind == "random-preemption":
+        c["max_running_requests"] = one([1, 2, 4, 16])
+    if kind in ("random-priority", "random-preemption"):
         c["policy"], c["retraction_policy"] = "priority", one(["length", "priority"])
         for r in c["requests"]:
-            r["priority"] = rnd.randint(0, 3)
+            r["priority"] = rnd.randint(0, 3) * (11 if kind == "random-preemption" else 1)
     return c
 
 
