@@ -1,0 +1,56 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// tokenized is an instance that tokenises prompts in a millisecond a token and takes one for each step.
+func tokenized(requests ...sim.Request) scenario {
+	return scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 1000, model: ticks(sim.Millisecond),
+		tokenize: sim.Millisecond, policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 1000},
+		requests: requests}
+}
+
+// firsts runs sc and its twin, and returns when each request had its first token.
+func firsts(t *testing.T, sc scenario) (at []sim.Duration) {
+	twin, j := runNaive(sc), newJournal()
+	compare(t, "tokenised", twin, j, run(t, sc.config(j)))
+	for i := range sc.requests {
+		var first sim.Time
+		if tokens := j.tokens[int32(i)]; len(tokens) > 0 {
+			first = tokens[0]
+		}
+		at = append(at, first.Sub(0))
+	}
+	return at
+}
+
+const ms = sim.Time(sim.Millisecond)
+
+// TestOnePromptIsTokenisedAfterTheOther: a short one waits for a long one that came before it, whose client may even
+// have left.
+func TestOnePromptIsTokenisedAfterTheOther(t *testing.T) {
+	long := sim.Request{ID: 0, Prompt: 100, Output: 1, Arrival: 0}
+	short := sim.Request{ID: 1, Prompt: 10, Output: 1, Arrival: 20 * ms}
+	assert.Equal(t, []sim.Duration{101 * sim.Millisecond, 111 * sim.Millisecond}, firsts(t, tokenized(long, short)))
+	long.Deadline = 30 * ms
+	assert.Equal(t, []sim.Duration{0, 111 * sim.Millisecond}, firsts(t, tokenized(long, short)))
+	short.Arrival = 200 * ms
+	assert.Equal(t, []sim.Duration{0, 211 * sim.Millisecond}, firsts(t, tokenized(long, short)))
+}
+
+// TestATokenizerBeginsAnewWhereItsInstanceFailed: nothing comes of what it had done of a prompt before, while the one
+// of another instance that takes no more requests goes on.
+func TestATokenizerBeginsAnewWhereItsInstanceFailed(t *testing.T) {
+	sc := tokenized(sim.Request{ID: 0, Prompt: 100, Output: 1, Arrival: 0},
+		sim.Request{ID: 1, Prompt: 79, Output: 1, Arrival: 1 * ms})
+	sc.size = 2
+	sc.script = []action{{at: 40 * ms, what: "drain", instance: 1}, {at: 50 * ms, what: "fail", retry: true},
+		{at: 60 * ms, what: "start"}}
+	assert.Equal(t, []sim.Duration{161 * sim.Millisecond, 81 * sim.Millisecond}, firsts(t, sc))
+}
