@@ -113,6 +113,19 @@ func TestAClassMayHaveAdaptersOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestAdaptersOfAllAreThoseOfEachClass, where no class has adapters of its own, and in the same shares.
+func TestAdaptersOfAllAreThoseOfEachClass(t *testing.T) {
+	seen := [3]map[uint16]int{{}, {}, {}}
+	for i, a := range drawn(t, numbered(600, 3), AdapterMix{All: &Adapters{Count: 2, Rank: 8}}) {
+		seen[i%3][a]++
+	}
+	for class, of := range seen {
+		require.Len(t, of, 2, "class %d", class)
+		require.Positive(t, of[1])
+		require.Positive(t, of[2])
+	}
+}
+
 // TestAdaptersShareNoContents: requests of one adapter share what they shared, and of two nothing; those of the model
 // keep theirs.
 func TestAdaptersShareNoContents(t *testing.T) {

@@ -215,6 +215,16 @@ func BenchmarkLaw(b *testing.B) {
 	}
 }
 
+// TestTheMeansOfPairsAreOfEachSide: of prompts and of outputs, of the first pairs as of all.
+func TestTheMeansOfPairsAreOfEachSide(t *testing.T) {
+	p, err := NewPairs([][]int64{{10, 1}, {20, 4}, {90, 1}})
+	require.NoError(t, err)
+	for n, want := range map[int64][2]float64{1: {10, 1}, 2: {15, 2.5}, 3: {40, 2}} {
+		prompt, output := p.First(n).Means()
+		require.Equal(t, want, [2]float64{prompt, output}, "the first %d", n)
+	}
+}
+
 func TestBadPairsAreNamed(t *testing.T) {
 	for want, values := range map[string][][]int64{
 		"lengths.values is []; accepted: at least one pair, such as [[512, 128]]": nil,
