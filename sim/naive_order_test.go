@@ -52,6 +52,10 @@ func (n *naive) head(in *naiveInstance) *naiveRequest {
 			continue
 		}
 		if r.stale != nil {
+			if !n.fillsQueue() {
+				n.cover["behind others with tokens under way"]++
+				return nil
+			}
 			n.cover["passed over for tokens under way"]++
 			continue
 		}

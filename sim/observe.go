@@ -46,6 +46,9 @@ func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
 // the batch, can be had at its end, unless the engine queues batches: see Pool.BatchQueue.
 func (in *Instance) Head() *Request {
 	r := in.queue.head()
+	if in.queue.stale+len(in.queue.aside) > 0 && in.staleFirst(r) {
+		return nil
+	}
 	if r == nil || r.queuedAt > in.queue.visible {
 		in.work.passesOver = in.queue.heaps != nil && r == nil && in.queue.heaps.n > 0
 		return nil

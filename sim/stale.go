@@ -10,8 +10,8 @@ package sim
 // aside from the queue as long as the engine does not know what came of it. Where its cache goes to another instance,
 // what its batch yields of it is dropped, and it waits like any other (requires_kv_delivery there).
 //
-// vLLM 0.22 passes over none. A request that it admits before its batch has ended is in two microbatches from then on,
-// and gets a token from each for one place in its output: that is not modelled.
+// vLLM 0.22 passes over none: those behind wait, too. A request that it admits before its batch has ended is in two
+// microbatches from then on, and gets a token from each for one place in its output: here it waits instead.
 
 // aside is a request that waits, and is passed over in the queue.
 type aside struct {
@@ -190,6 +190,36 @@ func (in *Instance) settleStale(r *Request) {
 	in.batch.n++ // before it is taken out
 	in.queue.stale--
 	in.queue.resuming--
+}
+
+// staleFirst reports whether a request of which tokens are under way stands before r, the head of the queue without it,
+// or nil, and is not passed over: the engine does not fill its queue of batches.
+func (in *Instance) staleFirst(r *Request) bool {
+	if in.pool.FillsQueue || r == nil {
+		return !in.pool.FillsQueue
+	}
+	for _, lane := range in.batches() {
+		for _, slot := range lane.batch.stale {
+			if in.standsBefore(slot, r) {
+				return true
+			}
+		}
+	}
+	for i := range in.queue.aside {
+		if in.standsBefore(in.queue.aside[i].slot, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// standsBefore reports whether the request in slot, which was preempted, stands before r in the queue.
+func (in *Instance) standsBefore(slot int32, r *Request) bool {
+	x := &in.requests.at[slot]
+	if in.pool.Order != nil {
+		return before(x, r)
+	}
+	return x.turn < r.turn
 }
 
 // setAside has the request in slot be passed over until the engine knows what came of a batch, which it did at known.
