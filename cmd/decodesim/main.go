@@ -324,6 +324,9 @@ var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-
 
 // badFlag says what a flag takes, in place of how its value failed to parse.
 func badFlag(c *cobra.Command, err error) error {
+	if before := c.Flags().Args(); !c.HasParent() && len(before) > 0 { // the flag is that of the command meant
+		return unknownCommand(c, before[0])
+	}
 	m := badValue.FindStringSubmatch(err.Error())
 	if m == nil {
 		return fmt.Errorf("%w; %ssee %s --help", err, flagHint(c, err), c.CommandPath())

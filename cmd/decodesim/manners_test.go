@@ -38,7 +38,8 @@ func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
 		"run chat-8b --think-time-s 2": "--set workload.closed_loop.think_time_s=… or " +
 			"workload.sessions.think_time_s=… says it; ",
 		"run chat-8b --num-prompts 9": "--set workload.requests=… says it; ",
-		"size --model x --output 9":   "--set workload.output_tokens=… says it; ",
+		"run chat-8b --output-len 9":  "--set workload.output_tokens=… says it; ",
+		"size --model x --qps 9":      "--set workload.arrivals.rate=… says it; see decodesim size --help",
 		"run chat-8b --speculation x": "--speculation; say it as in " + configs.SpeculationExample,
 		"run chat-8b --seeds 9":       "unknown flag: --seeds; did you mean --seed? see decodesim run --help",
 		"run chat-8b --set rate=5":    "expected it as speculation.acceptance.rate or workload.arrivals.rate or",
