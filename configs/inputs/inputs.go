@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 )
 
@@ -80,7 +79,7 @@ func readShort(path string, within time.Duration) ([]byte, error) {
 	isPipe := at.Mode()&fs.ModeNamedPipe != 0
 	open := Open
 	if isPipe { // without a writer, it opens at once and is empty
-		open = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
+		open = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|unawaited, 0) }
 	}
 	f, err := open(path)
 	if err != nil {

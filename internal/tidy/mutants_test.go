@@ -29,6 +29,8 @@ var mutants = []struct{ rule, path, code, near string }{
 	{"files and functions are short", "sim/a.go",
 		"func f() {" + strings.Repeat("\n", 70) + "}", "func f() {" + strings.Repeat("\n", 69) + "}"},
 	{"files and functions are short", "sim/a.go", strings.Repeat("\n", 400), strings.Repeat("\n", 398)},
+	{"files of every system call none of them", "configs/a.go",
+		"import \"syscall\"\nconst n = syscall.O_NONBLOCK", "import \"syscall\"\nconst n = syscall.SIGINT"},
 	{"no init", "cmd/decodesim/a.go", `func init() {}`, `type T int; func (T) init() {}`},
 	{"exported names are documented", "sim/a.go", `type T int`, "// T is an int.\ntype T int"},
 	{"exported names are documented", "sim/a.go", `func (t *T[K]) F() {}`, `func (t *u[K]) F() {}`},

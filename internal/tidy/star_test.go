@@ -3,6 +3,7 @@ package tidy
 import (
 	"go/ast"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,4 +127,28 @@ func (s *source) named(p string) string {
 		}
 	}
 	return ""
+}
+
+// everywhere matches what syscall has on all systems, web pages included: signals, errors and interfaces.
+var everywhere = regexp.MustCompile(`^(SIG[A-Z0-9]+|E[A-Z0-9]+|Signal|Errno|Conn|RawConn)$`)
+
+// portable asks that a file which is built for every system calls none of them. The explorer is built for a web page,
+// which otherwise nothing but make wasm shows.
+func portable(s *source) []string {
+	name := s.named("syscall")
+	constrained := strings.HasSuffix(s.path, "_linux.go") || slices.ContainsFunc(s.file.Comments,
+		func(g *ast.CommentGroup) bool { return strings.HasPrefix(g.List[0].Text, "//go:build ") })
+	if name == "" || s.test || constrained {
+		return nil
+	}
+	return s.find(func(n ast.Node) string {
+		x, ok := n.(*ast.SelectorExpr)
+		if !ok || everywhere.MatchString(x.Sel.Name) {
+			return ""
+		}
+		if of, ok := x.X.(*ast.Ident); !ok || of.Name != name {
+			return ""
+		}
+		return s.at(n.Pos(), "not every system has syscall.%s: put it into a file with a build constraint", x.Sel.Name)
+	})
 }

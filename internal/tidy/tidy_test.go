@@ -77,6 +77,7 @@ func rules(t *testing.T) map[string]rule {
 	return map[string]rule{
 		"imports follow the star":                            code(star),
 		"the model imports nothing that hides cost or state": code(bans),
+		"files of every system call none of them":            code(portable),
 		"files and functions are short":                      code(short),
 		"no init":                                            code(noInit),
 		"exported names are documented":                      code(documented),
