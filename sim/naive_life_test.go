@@ -206,6 +206,7 @@ func (n *naive) undo(in *naiveInstance) {
 	}
 	for _, r := range in.running {
 		switch {
+		case len(n.stages) > 1 && r.batch == nil: // the latest step that had it has ended
 		case r.decoding && r.want > 0 && !r.removed:
 			n.decodes--
 		case r.removed && !n.stagesSerial():

@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +30,35 @@ func TestPreemptionAcrossMicrobatchesEqualsTheNaiveTwin(t *testing.T) {
 		"ended after a preemption": 20, "passed over for tokens under way": 1000, "hang-ups after a preemption": 1,
 		"behind others with tokens under way": 100,
 	} {
+		assert.Greater(t, cover[what], least, what)
+	}
+}
+
+// TestPipelinesThatFailWhileFullEqualTheNaiveTwin: with batches under way, and requests in none of them.
+func TestPipelinesThatFailWhileFullEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := map[string]int{}
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 10))
+		sc := fullPipeline(r)
+		end := sc.requests[len(sc.requests)-1].Arrival + sim.Time(20*sim.Second)
+		for range 1 + r.IntN(4) {
+			at := sim.Time(r.Int64N(int64(end)))
+			if r.IntN(2) == 0 { // a batch may end then
+				at -= at % sim.Time(sim.Second)
+			}
+			sc.script = append(sc.script, action{at: at, what: "fail", retry: r.IntN(4) > 0},
+				action{at: at + sim.Time(sim.Second), what: "start"})
+		}
+		slices.SortStableFunc(sc.script, func(a, b action) int { return cmp.Compare(a.at, b.at) })
+		twin, j := runNaive(sc), newJournal()
+		compare(t, fmt.Sprint("seed ", seed), twin, j, run(t, sc.config(j)))
+		for what, n := range twin.cover {
+			cover[what] += n
+		}
+	}
+	for what, least := range map[string]int{"steps lost": 200, "failures on a step boundary": 20,
+		"restarts between two tokens": 100, "preempted in another batch": 100} {
 		assert.Greater(t, cover[what], least, what)
 	}
 }
