@@ -28,7 +28,7 @@
 //	ranks.go       data-parallel ranks of an instance, in lock step
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
 //	pipeline_ahead.go and those of an engine that schedules them asynchronously
-//	stale.go       what is preempted by another microbatch than that which has tokens of it under way
+//	stale.go       requests that one microbatch preempts while another computes tokens of them
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	observe.go     what policies and observers may ask

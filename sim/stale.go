@@ -20,7 +20,7 @@ type aside struct {
 	known Time  // when the engine knew what came of that, less Config.Ingress; Forever: it does not yet
 }
 
-// Microbatches returns how many microbatches in has, which is one of them; 0: it is none.
+// Microbatches returns how many microbatches the pipeline has that in is one of; 0: in is none.
 func (in *Instance) Microbatches() int {
 	if in.line == nil {
 		return 0
@@ -187,7 +187,7 @@ func (in *Instance) leaveStale(r *Request) {
 func (in *Instance) settleStale(r *Request) {
 	r.stale = false
 	in.batch.stale = without(in.batch.stale, r.slot)
-	in.batch.n++ // before it is taken out
+	in.batch.n++ // which has lost it twice: when it was preempted, and as it left the list
 	in.queue.stale--
 	in.queue.resuming--
 }
@@ -195,8 +195,11 @@ func (in *Instance) settleStale(r *Request) {
 // staleFirst reports whether a request of which tokens are under way stands before r, the head of the queue without it,
 // or nil, and is not passed over: the engine does not fill its queue of batches.
 func (in *Instance) staleFirst(r *Request) bool {
-	if in.pool.FillsQueue || r == nil {
-		return !in.pool.FillsQueue
+	if in.pool.FillsQueue {
+		return false
+	}
+	if r == nil {
+		return true
 	}
 	for _, lane := range in.batches() {
 		for _, slot := range lane.batch.stale {
