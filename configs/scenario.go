@@ -109,7 +109,7 @@ func (p *Pool) SequencesMax() int { return p.MaxNumSeqs * p.DataParallel }
 // SLO is the limits a request must keep to count as goodput, 0 being no such limit, and the rules of a contract. A list
 // of rules may stand in its place.
 type SLO struct {
-	Rules  slo.Lines `yaml:"rules,omitempty" doc:"of a contract, such as ['ttft p95 <= 1s', '90% of requests: ttft <= 500ms and tpot <= 40ms']; null: none"`
+	Rules  slo.Lines `yaml:"rules,omitempty" doc:"of a contract, such as ['ttft p95 <= 1s', '90% of requests: ttft <= 500ms and tpot <= 40ms']; docs/slo.md says what each is about, chunks and cliffs too; null: none"`
 	TTFTMS float64   `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
 	TPOTMS float64   `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
 	E2EMS  float64   `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`

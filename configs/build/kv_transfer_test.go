@@ -2,6 +2,7 @@ package build
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,6 +79,18 @@ func TestPoolsOnAMeshHaveTheLinksBetweenThem(t *testing.T) {
 	assert.Equal(t, sim.SecondsUp(81920/(2*100e9)), link.Token, "both pools have GPUs of the user's own")
 	link = build(t, append(mesh, "pools.prefill.kv_link=pcie")...).Config.Routes[0][0].Link
 	assert.Equal(t, sim.SecondsUp(81920/64e9), link.Token)
+}
+
+// TestACacheBetweenMakersIsWarnedOf: whether an engine transfers it is for its release to say.
+func TestACacheBetweenMakersIsWarnedOf(t *testing.T) {
+	inDir(t, disaggregatedYAML)
+	warnings := func(settings ...string) string {
+		return strings.Join(build(t, settings...).Describe("", 50).Warnings, "; ")
+	}
+	const said = "KV caches come from pool prefill on GPUs of NVIDIA, and these are of AMD"
+	assert.Contains(t, warnings("pools.decode.gpu=mi300x"), said)
+	assert.NotContains(t, warnings("pools.decode.gpu=b200-sxm"), "KV caches come from", "of one maker")
+	assert.NotContains(t, warnings(), "KV caches come from")
 }
 
 // TestSGLangsDecodePoolsLeaveRoomAndRestore: they leave 512 tokens free for each request, let twice as many more come

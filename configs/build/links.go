@@ -132,6 +132,7 @@ func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 			}
 		}
 	}
+	notes = append(notes, noteMakers(s, p)...)
 	switch {
 	case p.Role == configs.RolePrefill && s.Speculation.On():
 		notes = append(
@@ -139,6 +140,24 @@ func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 				"priced")
 	case p.Role == configs.RoleEncode:
 		notes = append(notes, "an encoder reads as many tokens as the prompt has, and transfers an embedding for each")
+	}
+	return notes
+}
+
+// noteMakers warns of KV caches that go from GPUs of one maker to those of another, for whose libraries a connector of the
+// engine has to have a common path and layout.
+func noteMakers(s *configs.Scenario, p *configs.Pool) (notes []string) {
+	own, _, err := p.GPU.Hardware()
+	if p.Role != configs.RoleDecode || err != nil {
+		return nil
+	}
+	for i := range s.Pools {
+		from := &s.Pools[i]
+		gpu, _, err := from.GPU.Hardware()
+		if from.Role == configs.RolePrefill && err == nil && gpu.Vendor != own.Vendor {
+			notes = append(notes, fmt.Sprintf("KV caches come from pool %s on GPUs of %s, and these are of %s: that the engine "+
+				"can transfer them so is assumed, and nobody measured it", from.Name, gpu.Vendor, own.Vendor))
+		}
 	}
 	return notes
 }

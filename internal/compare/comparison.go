@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -211,8 +212,8 @@ func (c *Comparison) note() {
 	}
 	for i, p := range c.pairs[1:] {
 		if n := len(p.both); n < p.sent && !p.unlike {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: intervals are of the %d of %d requests that both it and %s completed",
-				c.Scenarios[i+1].Name, n, p.sent, c.Scenarios[0].Name))
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: intervals are of the %s of %s requests that both it and %s completed",
+				c.Scenarios[i+1].Name, text.Count(n), text.Count(p.sent), c.Scenarios[0].Name))
 		}
 	}
 }

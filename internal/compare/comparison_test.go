@@ -224,7 +224,7 @@ func TestOnlyWhatBothCompletedIsPaired(t *testing.T) {
 	c := &Comparison{Seeds: []uint64{1}, Scenarios: []Candidate{{Name: "one"}, {Name: "two"}}}
 	c.Add([]Trial{a, b})
 	c.Close()
-	assert.Equal(t, []string{"two: intervals are of the 1989 of 1990 requests that both it and one completed"}, c.Notes)
+	assert.Equal(t, []string{"two: intervals are of the 1,989 of 1,990 requests that both it and one completed"}, c.Notes)
 }
 
 func TestWhatNobodyMeasuredIsNull(t *testing.T) {

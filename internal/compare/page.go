@@ -27,6 +27,9 @@ func (r *Race) Page(assumed []page.Section, files []page.Code) *page.Page {
 		plots = append(plots, pages.Distribution(d))
 	}
 	p.Sections = append(p.Sections, page.Section{Title: "Latencies", Blocks: []page.Block{{Plots: plots}}}, c.keys())
+	if section, ok := c.slos(); ok {
+		p.Sections = append(p.Sections, section)
+	}
 	var reasons []string
 	for i := range c.Scenarios {
 		if s := &c.Scenarios[i]; s.Why != "" {
@@ -244,12 +247,18 @@ func rests(names []string, assumed []page.Section) page.Section {
 	return s
 }
 
+// slos says which scenarios keep their SLOs, and where a small change of the load may decide; false: none has rules.
+func (c *Comparison) slos() (page.Section, bool) {
+	lines := ruleLines(c)
+	return page.Section{Title: "The SLO of each", Blocks: []page.Block{{List: lines}}}, len(lines) > 0
+}
+
 // warnings are the notes of the comparison and the warnings of each run.
 func (c *Comparison) warnings() []string {
 	all := append([]string(nil), c.Notes...)
 	for i := range c.Scenarios {
 		if s := c.Scenarios[i].Summary; s != nil {
-			for _, w := range s.Warnings {
+			for _, w := range warningsOf(s) {
 				all = append(all, c.Scenarios[i].Name+": "+w)
 			}
 		}

@@ -66,7 +66,7 @@ func ruleMetrics(all []metrics.Verdict, class string) []comparedMetric {
 	return rows
 }
 
-// ruleLines says of each scenario with rules which of them it broke.
+// ruleLines says of each scenario with rules which of them it broke, and what their values do not say.
 func ruleLines(c *Comparison) []string {
 	var lines []string
 	for i := range c.Scenarios {
@@ -87,6 +87,9 @@ func ruleLines(c *Comparison) []string {
 			lines = append(lines, fmt.Sprintf("%s meets its SLO: %s.", s.Name, text.Counted(n, "rule")))
 		default:
 			lines = append(lines, fmt.Sprintf("%s breaks its SLO: %s.", s.Name, strings.Join(broken, ", ")))
+		}
+		for _, note := range report.RuleNotes(rules) {
+			lines = append(lines, s.Name+": "+note+".")
 		}
 	}
 	return lines

@@ -139,6 +139,10 @@ func TestWarningsOfAllAreSaidOnce(t *testing.T) {
 	table := comparisonText(t, c)
 	assert.Equal(t, 1, strings.Count(table, "warning: all: 4 prompts are longer"))
 	assert.Contains(t, table, "warning: sarathi: its own\n")
+	c.Scenarios[0].Summary.Steady = &metrics.Steady{DependsOnLength: "it grows"}
+	const grows = ": depends on the length of the run: it grows"
+	assert.Contains(t, comparisonText(t, c), "warning: "+c.Scenarios[0].Name+grows)
+	assert.Contains(t, c.warnings(), c.Scenarios[0].Name+grows, "the page warns of what the table warns of")
 }
 
 func TestDifferencesReadWell(t *testing.T) {
@@ -239,6 +243,23 @@ func TestWhatIsUnknownOfAnSLOHidesNoRuleThatIsBroken(t *testing.T) {
 	require.Equal(t, []string{"x: whether its SLO is met is unknown: no task was measured."}, lines(met, unknown))
 	require.Equal(t, []string{`x breaks its SLO: "ttft p95 <= 1s" (2.00 s).`}, lines(unknown, broken))
 	require.Equal(t, []string{"x meets its SLO: 1 rule."}, lines(met))
+}
+
+// TestARuleOnACliffIsSaidSoOfEachScenario: a verdict alone hides that a little more load may turn it.
+func TestARuleOnACliffIsSaidSoOfEachScenario(t *testing.T) {
+	edge := metrics.Verdict{Rule: "itl p95 <= 50ms", Value: .0477, Limit: .05, Met: true,
+		Cliff: metrics.Cliff{Below: 94, Above: 96, BelowS: .019, AboveS: .08, Beyond: .0486}}
+	c := &Comparison{Scenarios: []Candidate{
+		{Name: "x", Summary: &metrics.Summary{Rules: []metrics.Verdict{edge}}},
+		{Name: "y", Summary: &metrics.Summary{Rules: []metrics.Verdict{{Rule: edge.Rule, Value: .02, Met: true}}}}}}
+	require.Equal(t, []string{"x meets its SLO: 1 rule.", "x: itl p95 <= 50ms stands on a cliff, where a little more or less " +
+		"load decides: p94 is 19.0 ms and p96 80.0 ms; 4.86 % of the gaps are beyond the limit.",
+		"y meets its SLO: 1 rule."}, ruleLines(c))
+	section, ok := c.slos()
+	require.True(t, ok)
+	require.Equal(t, ruleLines(c), section.Blocks[0].List, "the page says what the table says")
+	_, ok = (&Comparison{Scenarios: []Candidate{{Name: "x", Summary: &metrics.Summary{}}}}).slos()
+	require.False(t, ok, "there are no rules")
 }
 
 // TestTheRulesOfAClassAreComparedAndJudged as those of the whole run are.

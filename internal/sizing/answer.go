@@ -165,7 +165,8 @@ func sentences(s *Sizing) []string {
 			text.Percent(b.OfPerfect), text.Significant(b.RooflineLimitPerS), s.unit(),
 			text.Significant(s.RooflineLimitPerS)))
 	if s.Lead != nil {
-		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; %s.", s.Finalists[1].Name, s.Finalists[1].GPUs,
+		second := &s.Finalists[1]
+		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs%s; %s.", second.Name, second.GPUs, b.saves(second, s.Lead),
 			leadWords(s.Lead)))
 	}
 	return all
@@ -196,6 +197,14 @@ func marginSpread(s *Sizing, b *Finalist) string {
 	return fmt.Sprintf(" (95 %%: %s to %s over %d seeds)", signedPercent(low), signedPercent(high), b.Interval.N)
 }
 
+// saves says why a deployment stands before another one that sustains more: it costs less.
+func (f *Finalist) saves(second *Finalist, l *Lead) string {
+	if l.Relative >= 0 || f.USDPerHour <= 0 || second.USDPerHour <= f.USDPerHour {
+		return ""
+	}
+	return fmt.Sprintf(", %s per hour, %s more", text.USD(second.USDPerHour), text.USD(second.USDPerHour-f.USDPerHour))
+}
+
 // leadWords says how much more the first sustains, and how sure that is; ~: it may be chance.
 func leadWords(l *Lead) string {
 	i := l.Interval
@@ -203,6 +212,9 @@ func leadWords(l *Lead) string {
 		return "both sustain the same in every run"
 	}
 	lead := fmt.Sprintf("the first sustains %s ", signedPercent(l.Relative))
+	if l.Relative < 0 {
+		lead = fmt.Sprintf("the first sustains %.1f %% less ", -100*l.Relative)
+	}
 	if i == nil {
 		return lead + "(one seed)"
 	}

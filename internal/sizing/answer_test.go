@@ -71,6 +71,20 @@ func TestALeadThatNoRunShowsIsNoChance(t *testing.T) {
 		leadWords(s.Lead))
 }
 
+// TestACheaperFirstThatSustainsLessSaysWhatItSaves: the cheapest may sustain less than the next one.
+func TestACheaperFirstThatSustainsLessSaysWhatItSaves(t *testing.T) {
+	s := toySizing()
+	s.Lead = &Lead{Relative: -0.388, Interval: &stats.Interval{Low: -0.45, High: -0.326, N: 5, Significant: true}}
+	last := func() string { all := sentences(s); return all[len(all)-1] }
+	const less = "the first sustains 38.8 % less (95 %: -45.0 % to -32.6 %, paired by seed)."
+	assert.Equal(t, "Runner-up: 4 × tp2 on 8 GPUs; "+less, last(), "both cost the same")
+	s.Finalists[1].USDPerHour = 48
+	s.Best = &s.Finalists[0]
+	assert.Equal(t, "Runner-up: 4 × tp2 on 8 GPUs, $48.00 per hour, $16.00 more; "+less, last())
+	s.Lead.Relative = 0.05
+	assert.Contains(t, last(), "on 8 GPUs; the first sustains +5.0 %")
+}
+
 func TestASearchIsReportedInSentences(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, WriteText(&text, toySizing()))

@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Description is what a summary says in addition to its measurements.
@@ -114,14 +115,14 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		if longer == "" {
 			longer = fmt.Sprintf("longer than max_model_len, %d tokens", d.MaxModelLen)
 		}
-		add("%d of %d requests were rejected: %s", n, r.Arrived, longer)
+		add("%s of %s requests were rejected: %s", count(n), count(r.Arrived), longer)
 	}
 	if n := f.load.cluster.Totals().Stranded; n > 0 {
-		add("%d of %d requests wait in vain for a replica or for room: the SLO and all latencies leave them out",
-			n, r.Arrived)
+		add("%s of %s requests wait in vain for a replica or for room: the SLO and all latencies leave them out",
+			count(n), count(r.Arrived))
 	}
 	if r.NotAdmitted > 0 {
-		add("%d of %d requests were not admitted", r.NotAdmitted, r.Arrived)
+		add("%s of %s requests were not admitted", count(r.NotAdmitted), count(r.Arrived))
 	}
 	if r.Failed > 0 {
 		why := "their clients disconnected"
@@ -130,17 +131,18 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		}
 		beside := ""
 		if u := s.Latency.Unanswered; u != nil {
-			beside = fmt.Sprintf("; waits without a token are beside the queue's: %d, of %s s in the median (unanswered_s)",
-				u.N, rate(u.P50))
+			beside = fmt.Sprintf("; waits without a token are beside the queue's: %s, of %s s in the median (unanswered_s)",
+				count(u.N), rate(u.P50))
 		}
-		add("%d of %d requests failed, for %s; E2E and TPOT are of the other requests%s", r.Failed, r.Arrived, why, beside)
+		add("%s of %s requests failed, for %s; E2E and TPOT are of the other requests%s", count(r.Failed), count(r.Arrived),
+			why, beside)
 	}
 	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
-		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)
+		add("%s preemptions of %s requests: the KV cache is too small for this load", count(r.Preemptions), count(r.Arrived))
 	}
 	if f.thought > 0 {
-		add("%d of %d measured requests were cut within their reasoning and showed nothing: TTFO is of the others", f.thought,
-			f.Recorded)
+		add("%s of %s measured requests were cut within their reasoning and showed nothing: TTFO is of the others",
+			count(f.thought), count(f.Recorded))
 	}
 	tail := func(noun string, n int64) {
 		if n > 0 && n < tailMin {
@@ -159,6 +161,15 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		add("no request was measured from its arrival to its completion")
 	}
 	return append(w, d.Warnings...)
+}
+
+// count prints a whole number with commas between its thousands.
+func count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
 
 // plural returns the ending of a noun that n counts.

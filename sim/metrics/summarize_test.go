@@ -110,6 +110,14 @@ func TestManyPreemptionsAreAWarning(t *testing.T) {
 	assert.Contains(t, s.Warnings[1], " preemptions of 200 requests: the KV cache is too small for this load")
 }
 
+// TestWarningsCountInThousands: as the lines beside them do.
+func TestWarningsCountInThousands(t *testing.T) {
+	_, s, _ := run(t, "workload.arrivals.rate=100000", "workload.requests=1200", "pools.serve.max_num_seqs=4",
+		"workload.timeout_s=2")
+	require.GreaterOrEqual(t, s.Requests.Failed, int64(1000))
+	assert.Regexp(t, `^1,\d\d\d of 1,200 requests failed, `, s.Warnings[1])
+}
+
 // Requests that their clients cancel leave the quick ones behind, and all requests arrive before the first ends: the
 // summary must warn of both.
 func TestAFloodHasTwoWarnings(t *testing.T) {
