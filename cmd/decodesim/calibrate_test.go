@@ -223,7 +223,7 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`,
 			append(data, "--scenario", "chat-80b")},
 		{`--out is empty`, append(data, "--out", "")},
-		{`--out "old.yaml": it exists, and is not a file that this command wrote; name another file or remove it`, append(data, "--out", "old.yaml")},
+		{`--out "old.yaml": it exists, and this command replaces no file; name another file or remove it`, append(data, "--out", "old.yaml")},
 		{`--out "dir.yaml": it is a directory; expected a file`, append(data, "--out", "dir.yaml")},
 		{`--out "mine.txt": expected a file whose name ends in .yaml`, append(data, "--out", "mine.txt")},
 		{`--out "absent/mine.yaml": cannot be written in "absent": no such file or directory`,

@@ -46,6 +46,8 @@ func OpenFile(ctx context.Context, path string, ours Recogniser) (*File, error) 
 	case !at.Mode().IsRegular():
 		f, err := openStream(ctx, path, at.Mode()&fs.ModeNamedPipe != 0)
 		return &File{Writer: f, path: path, file: f}, err
+	case ours == nil:
+		return nil, errors.New("it exists, and this command replaces no file; name another file or remove it")
 	case !recognised(path, ours):
 		return nil, errors.New("it exists, and is not a file that this command wrote; name another file or remove it")
 	}
@@ -58,7 +60,7 @@ func OpenFile(ctx context.Context, path string, ours Recogniser) (*File, error) 
 
 func recognised(path string, ours Recogniser) bool {
 	f, err := os.Open(path)
-	if err != nil || ours == nil {
+	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }()
