@@ -144,8 +144,8 @@ func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 	return notes
 }
 
-// noteMakers warns of KV caches that go from GPUs of one maker to those of another, for whose libraries a connector of the
-// engine has to have a common path and layout.
+// noteMakers warns of KV caches that go from GPUs of one maker to those of another, for whose libraries a connector of
+// the engine has to have a common path and layout.
 func noteMakers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 	own, _, err := p.GPU.Hardware()
 	if p.Role != configs.RoleDecode || err != nil {

@@ -252,8 +252,8 @@ func TestARuleOnACliffIsSaidSoOfEachScenario(t *testing.T) {
 	c := &Comparison{Scenarios: []Candidate{
 		{Name: "x", Summary: &metrics.Summary{Rules: []metrics.Verdict{edge}}},
 		{Name: "y", Summary: &metrics.Summary{Rules: []metrics.Verdict{{Rule: edge.Rule, Value: .02, Met: true}}}}}}
-	require.Equal(t, []string{"x meets its SLO: 1 rule.", "x: itl p95 <= 50ms stands on a cliff, where a little more or less " +
-		"load decides: p94 is 19.0 ms and p96 80.0 ms; 4.86 % of the gaps are beyond the limit.",
+	require.Equal(t, []string{"x meets its SLO: 1 rule.", "x: itl p95 <= 50ms stands on a cliff, where a little more or " +
+		"less load decides: p94 is 19.0 ms and p96 80.0 ms; 4.86 % of the gaps are beyond the limit.",
 		"y meets its SLO: 1 rule."}, ruleLines(c))
 	section, ok := c.slos()
 	require.True(t, ok)

@@ -197,14 +197,6 @@ func marginSpread(s *Sizing, b *Finalist) string {
 	return fmt.Sprintf(" (95 %%: %s to %s over %d seeds)", signedPercent(low), signedPercent(high), b.Interval.N)
 }
 
-// saves says why a deployment stands before another one that sustains more: it costs less.
-func (f *Finalist) saves(second *Finalist, l *Lead) string {
-	if l.Relative >= 0 || f.USDPerHour <= 0 || second.USDPerHour <= f.USDPerHour {
-		return ""
-	}
-	return fmt.Sprintf(", %s per hour, %s more", text.USD(second.USDPerHour), text.USD(second.USDPerHour-f.USDPerHour))
-}
-
 // leadWords says how much more the first sustains, and how sure that is; ~: it may be chance.
 func leadWords(l *Lead) string {
 	i := l.Interval

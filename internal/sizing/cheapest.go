@@ -102,7 +102,7 @@ func cheapestOfAll(families []*family) (found []*deployment) {
 	}
 	slices.SortStableFunc(found, cheaper)
 	found = found[:min(len(found), lastRound)]
-	for _, f := range leadersOf(families) {
+	for _, f := range leadersOf(families, nil) {
 		if !slices.Contains(found, f.best) {
 			found = append(found, f.best)
 		}

@@ -58,7 +58,11 @@ func (z *sizer) conclude(finalists []*deployment) error {
 		z.out.Lead = leadOf(all[0], all[1])
 	}
 	z.noteLength()
-	if err := z.rows(); err != nil {
+	var first *deployment
+	if len(finalists) > 0 {
+		first = finalists[0]
+	}
+	if err := z.rows(first); err != nil {
 		return err
 	}
 	if err := z.draw(finalists); err != nil {
@@ -148,6 +152,7 @@ func (z *sizer) finalist(f *final) Finalist {
 		a.Margin = stats.Number(a.CapacityPerS/z.study.Rate.At - 1)
 	}
 	a.OfPerfect = x.Rate * x.Each / x.Perfect
+	z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, a.RooflineLimitPerS) // which is of the run's own requests
 	if a.GoodputPerS > 0 {
 		a.USDPerMillion = f.is.USDPerHour / 3600 / a.GoodputPerS * 1e6
 	}

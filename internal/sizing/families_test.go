@@ -67,6 +67,19 @@ func TestTheCheapestPairOfPoolsIsTheOneThatBruteForceFinds(t *testing.T) {
 	}
 }
 
+// TestTheAnswerLeadsItsKindOfGPU: of deployments that cost the same the answer goes by all seeds, capacities by one.
+func TestTheAnswerLeadsItsKindOfGPU(t *testing.T) {
+	of := func(gpu string, usd float64, capacity int) *family {
+		d := &deployment{shape: &shape{}, is: Deployment{GPUs: 8, USDPerHour: usd}, capacity: capacity}
+		return &family{gpus: []string{gpu}, best: d}
+	}
+	more, answer, other := of("a", 8, 9), of("a", 8, 7), of("b", 9, 9)
+	for _, families := range [][]*family{{more, answer, other}, {answer, more, other}} {
+		assert.Equal(t, []*family{answer, other}, leadersOf(families, answer.best))
+		assert.Equal(t, []*family{more, other}, leadersOf(families, nil), "of one seed")
+	}
+}
+
 const rowsStudy = "search: {topology: [colocated, disaggregated], tensor_parallel: [1, 2], max_num_seqs: [64, 256], " +
 	"gpu: [h100-sxm, l40s], prefill_gpu: [h100-sxm, l40s]}\nrate: {at: 40}\nrequests: 800\nseeds: 2\n"
 
@@ -89,6 +102,7 @@ func TestEveryKindHasARow(t *testing.T) {
 			assert.True(t, v.Met, "%s: %s", r.Name, v.Rule)
 		}
 		assert.GreaterOrEqual(t, r.USDPerHour, a.Best.USDPerHour, r.Name)
+		assert.True(t, r.CheapestOfGPU || r.Name != a.Best.Name || r.Topology != a.Best.Topology, "the answer leads its kind")
 		assert.InDelta(t, r.USDPerHour/3600/(40*60)*1e6, r.USDPerMillionTokens, 0.1*r.USDPerMillionTokens, "60 tokens each")
 		if r.CheapestOfGPU {
 			leaders++
@@ -101,6 +115,7 @@ func TestEveryKindHasARow(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, leaders, 2)
 	assert.Positive(t, a.Best.Margin)
+	assert.GreaterOrEqual(t, a.RooflineLimitPerS, a.Best.RooflineLimitPerS, "the highest of all")
 	require.NotEmpty(t, a.Commands)
 	assert.Contains(t, strings.Join(a.Commands, "\n"), "vllm serve")
 	require.Len(t, a.Replay.SLO, 1)

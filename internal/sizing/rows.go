@@ -39,8 +39,8 @@ type More struct {
 	Needs    *Deployment       `json:"needs"` // the same with more replicas; null: none within reach sustains it
 }
 
-// rows fills the cheapest deployment of each family, and what becomes of more load.
-func (z *sizer) rows() error {
+// rows fills the cheapest deployment of each family, and what becomes of more load; first is the answer; nil: none.
+func (z *sizer) rows(first *deployment) error {
 	var printed []*family
 	for _, f := range z.families {
 		if f.redundant(z.families) {
@@ -52,7 +52,7 @@ func (z *sizer) rows() error {
 		return cmp.Or(cmp.Compare(len(a.gpus), len(b.gpus)), cmp.Compare(a.gpuNames(), b.gpuNames()),
 			cmp.Compare(a.topology, b.topology), orderOf(a, b))
 	})
-	leaders := leadersOf(z.families)
+	leaders := leadersOf(z.families, first)
 	all := make([]Row, len(printed))
 	err := z.over(len(printed), "answer", func(i int) (err error) {
 		f := printed[i]
@@ -93,8 +93,9 @@ func (f *family) redundant(all []*family) bool {
 	})
 }
 
-// leadersOf returns the cheapest family of each kind of GPU, and the cheapest with GPUs of several kinds.
-func leadersOf(families []*family) (leaders []*family) {
+// leadersOf returns the cheapest family of each kind of GPU, and the cheapest with GPUs of several kinds. That of first
+// is one of them: where several cost the same, the answer goes by all seeds.
+func leadersOf(families []*family, first *deployment) (leaders []*family) {
 	best := map[string]int{}
 	for _, f := range families {
 		if f.best == nil {
@@ -107,7 +108,7 @@ func leadersOf(families []*family) (leaders []*family) {
 		if i, known := best[key]; !known {
 			best[key] = len(leaders)
 			leaders = append(leaders, f)
-		} else if better(f.best, leaders[i].best) < 0 {
+		} else if f.best == first || leaders[i].best != first && better(f.best, leaders[i].best) < 0 {
 			leaders[i] = f
 		}
 	}
