@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -160,5 +162,52 @@ func fullWithWindows(r *rand.Rand) scenario {
 		}
 		sc.requests = append(sc.requests, q)
 	}
+	return sc
+}
+
+// TestVictimsThatPassedBlocksTogetherEqualTheNaiveTwin: the windows of several requests pass a block in one
+// step, and then some of these requests are preempted. Each must find its own block again: that of another is evicted
+// at another time.
+func TestVictimsThatPassedBlocksTogetherEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := 0
+	for seed := range uint64(400) {
+		sc := passingTogether(rand.New(rand.NewPCG(seed, 9)))
+		twin, j := runNaive(sc), newJournal()
+		compare(t, fmt.Sprint("seed ", seed), twin, j, run(t, sc.config(j)))
+		cover += twin.cover["blocks that windows had passed, and a victim finds again"]
+	}
+	assert.Greater(t, cover, 50)
+}
+
+// passingTogether draws requests that arrive one by one, each of higher priority and with one token more than the one
+// before, so that they are equally long while they decode. Chunks of prompts that come later take many blocks at once.
+func passingTogether(r *rand.Rand) scenario {
+	const longest = 48
+	size := []int32{2, 4, 8}[r.IntN(3)]
+	v := sim.Passing{Blocks: 1 + r.Int32N(2), Window: 2 + r.Int32N(8), TokensMax: 64, Lags: r.IntN(2) == 0}
+	if v.Lags {
+		v.TokensMax *= 2
+	}
+	one := (longest + size - 1) / size * (1 + v.Blocks)
+	sc := scenario{size: 1, blockSize: size, maxLen: longest, model: ticks(sim.Second), ahead: v.Lags, passing: v,
+		tree: new(sim.Contents), order: schedulers.Priority{}, blocks: int64(one+r.Int32N(one/2)) / 2 * 2}
+	second := func(n int32) sim.Time { return sim.Time(0).Add(sim.Duration(n) * sim.Second) }
+	prompt, members := 4+r.Int32N(8), 3+r.Int32N(3)
+	for i := range members {
+		q := sim.Request{Prompt: prompt + i, Arrival: second(i), Priority: int8(5 - i + r.Int32N(3)), Traced: true}
+		q.Output = longest - q.Prompt - r.Int32N(10)
+		sc.requests = append(sc.requests, q)
+	}
+	for range 1 + r.IntN(2) {
+		sc.requests = append(sc.requests, sim.Request{Prompt: 20 + r.Int32N(25), Output: 1 + r.Int32N(3),
+			Arrival: second(8 + r.Int32N(25)), Traced: true})
+	}
+	slices.SortFunc(sc.requests, func(a, b sim.Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	for i := range sc.requests {
+		sc.requests[i].ID = int32(i)
+	}
+	sc.policy = &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64, Victim: schedulers.LastInOrder,
+		LongPrefillTokenThreshold: 4 * (1 + r.Int32N(5))}
 	return sc
 }
