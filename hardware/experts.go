@@ -66,7 +66,7 @@ func (d *Deployment) tiling() tiling {
 	e := &d.Efficiency
 	t := tiling{full: d.grouped(), each: float64(d.Model.TopK()),
 		experts: float64(d.Model.Experts() + d.Routing.Redundant), rows: e.MoERows}
-	if e.MoETileRows > 0 && d.expandsExperts() {
+	if d.expandsExperts() {
 		t.expanded = e.MoETileRows * e.Compute * e.MoECompute
 	}
 	return t

@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -264,4 +265,13 @@ func TestARateThatEndsAtNoneIsExpectedWholeByThen(t *testing.T) {
 	p, err := New(Spec{Process: "piecewise", Points: []Point{{0, 10}, {10, 0}}}, 1)
 	require.NoError(t, err)
 	require.InDelta(t, 5, p.MeanRate(50), 1e-12)
+}
+
+// TestTheLastRequestOfABurst comes as the burst ends, and not with the next one. None comes while none are sent, the
+// first included.
+func TestTheLastRequestOfABurst(t *testing.T) {
+	burst := bursts{states: rand.New(rand.NewPCG(1, 2)), rate: [2]float64{0, 2}, mean: [2]float64{5, 5}, on: true, end: 3}
+	require.Equal(t, 3.0, burst.at(6), "2 requests/s for 3 s")
+	pause := bursts{states: rand.New(rand.NewPCG(1, 2)), rate: [2]float64{0, 2}, mean: [2]float64{5, 5}, end: 3}
+	require.Equal(t, 3.0, pause.at(0), "the first burst begins after 3 s")
 }

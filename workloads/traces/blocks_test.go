@@ -88,10 +88,14 @@ func TestExtentsAreFew(t *testing.T) {
 
 func TestBadBlockIDsAreRefused(t *testing.T) {
 	line := `{"timestamp":0,"input_length":1000,"output_length":1,%s}`
+	longest := fmt.Sprintf(line, `"hash_ids":[1,999999999999999999]`)
+	_, err := New("trace", strings.NewReader(longest), Options{Contents: true})
+	require.NoError(t, err, "18 digits are enough")
 	for want, ids := range map[string]string{
 		`hash_ids is "[1,-2]"; accepted: a list of whole numbers`: `"hash_ids":[1,-2]`,
 		`hash_ids is "7"; accepted: a list`:                       `"hash_ids":7`,
 		`hash_ids is "[1,]"; accepted: a list`:                    `"hash_ids":[1,]`,
+		`hash_ids is "[1000000000000000000]"; accepted: a list`:   `"hash_ids":[1000000000000000000]`,
 		"hash_ids has 3 ids; accepted: at most 2":                 `"hash_ids":[1,2,3]`,
 		"hash_ids is missing":                                     `"other":[1]`,
 		"hash_ids is there twice":                                 `"hash_ids":[1],"hash_ids":[1]`,

@@ -33,6 +33,11 @@ func TestATraceMayHaveLimitsAndCancellations(t *testing.T) {
 	const head = "arrival_s,input_tokens,output_tokens,max_output_tokens,cancelled_after_s\n"
 	requireRefused(t, head+"0,10,5,4,\n", `t.csv:2: max_output_tokens is "4"`)
 	requireRefused(t, head+"0,10,5,5,-1\n", `t.csv:2: cancelled_after_s is "-1"`)
+	for column, limits := range map[string]bool{"max_output_tokens": true, "cancelled_after_s": true, "note": false} {
+		trace, err := New("t", strings.NewReader("arrival_s,input_tokens,output_tokens,"+column+"\n0,10,5,6\n"), Options{})
+		require.NoError(t, err)
+		require.Equal(t, Columns{Limits: limits}, trace.Columns(), "either is enough")
+	}
 }
 
 // Qwen's Bailian traces have the keys of Mooncake's in other units: seconds in place of milliseconds, and blocks of 16

@@ -255,3 +255,12 @@ func TestAKeyIsWhatItsEscapesStandFor(t *testing.T) {
 	require.EqualValues(t, 10, requests[1].Prompt)
 	require.EqualValues(t, 2, requests[1].Output)
 }
+
+// TestAWindowWithoutRequestsIsSaid, be it a picosecond long.
+func TestAWindowWithoutRequestsIsSaid(t *testing.T) {
+	const failure = "Timestamp,Request tokens,Response tokens\n1,5,0\n"
+	for _, end := range []float64{1e-12, 2e-12, 5} {
+		_, err := New("t.csv", strings.NewReader(failure), Options{EndS: end})
+		require.ErrorContains(t, err, fmt.Sprintf("no requests from 0 s to %g s (1 row skipped)", end))
+	}
+}
