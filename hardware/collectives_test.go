@@ -143,6 +143,10 @@ func TestPartsTellCollectivesApart(t *testing.T) {
 	assert.Greater(t, hidden.HiddenS, 0.0)
 	assert.InEpsilon(t, dispatch.TimeS, hidden.TimeS+hidden.HiddenS, 1e-12)
 	assert.Greater(t, communicationS(t, plain, 128*32), communicationS(t, d, 128*32))
+	weights := func(d hardware.Deployment, rows int) float64 {
+		return hardware.NewRoofline(d, 1).Step(rows, 1).Part[sim.Weights].A.Seconds()
+	}
+	assert.InEpsilon(t, 2*weights(plain, 64*32), weights(d, 128*32), 1e-9, "either half reads them")
 }
 
 // Over 16 GPUs of an NVL72 that each send 2,048 tokens in 16 bits to 8 of them, a one-sided dispatch was measured to

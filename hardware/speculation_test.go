@@ -229,6 +229,49 @@ func TestDraftsOfRecurrencesKeepStates(t *testing.T) {
 	assert.InEpsilon(t, 4*plain.FixedBytes, with.FixedBytes, 1e-9)
 }
 
+// TestAStageHasItsPartOfACache: of what a token adds and of what a sequence takes whatever its length.
+func TestAStageHasItsPartOfACache(t *testing.T) {
+	d := deployment(t, "qwen3.5-35b-a3b", "h200-sxm", 1)
+	whole, err := d.Memory(0.9, 2048, 64, 16)
+	require.NoError(t, err)
+	d.Parallel.Pipeline = 2
+	half, err := d.Memory(0.9, 2048, 64, 16)
+	require.NoError(t, err)
+	require.Positive(t, half.FixedBytes)
+	assert.InEpsilon(t, whole.FixedBytes/2, half.FixedBytes, 1e-12)
+	assert.InEpsilon(t, whole.TokenBytes/2, half.TokenBytes, 1e-12)
+}
+
+// TestDraftsTakeLogitsOfTheirOwn: 64 sequences that verify three drafts have as many as 256 without.
+func TestDraftsTakeLogitsOfTheirOwn(t *testing.T) {
+	activations := func(drafts, sequences int) float64 {
+		d := deployment(t, "llama-3.1-8b", "h200-sxm", 1)
+		if drafts > 0 {
+			d.Speculation = &hardware.Speculation{Tokens: drafts}
+		}
+		m, err := d.Memory(0.9, 8192, sequences, 16)
+		require.NoError(t, err)
+		return m.Activations
+	}
+	assert.Equal(t, activations(0, 256), activations(3, 64))
+	assert.Greater(t, activations(0, 257), activations(0, 256), "a row of logits each")
+}
+
+// TestTheBoundOfDraftsIsExactWithoutWindows: row i of a sequence sees what those before it do and one token more. 400
+// sequences of 8 rows and short contexts are bound by FLOPs.
+func TestTheBoundOfDraftsIsExactWithoutWindows(t *testing.T) {
+	d := speculating(t, deployment(t, "llama-3.1-8b", "h200-sxm", 1), "ngram", 7, nil)
+	b := drafted{drafts: 7}
+	for i := range 400 {
+		b.decodes = append(b.decodes, 8+i%3)
+	}
+	var g sim.Segment
+	hardware.NewRoofline(d, 1).Price([]sim.Shape{b.shape(&d)}, &g)
+	memoryS, computeS := b.least(&d)
+	require.Greater(t, computeS, memoryS)
+	require.InEpsilon(t, computeS*1e12, float64(g.Bound.A), 1e-9)
+}
+
 // The cost of drafting: K sequential passes of a layer and an LM head, or one of K heads; the host's time as given.
 func TestDraftingCostsItsPasses(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)

@@ -223,6 +223,10 @@ func TestTheMostAdaptersAreAccepted(t *testing.T) {
 		got := drawn(t, numbered(9, 1), AdapterMix{All: &law})
 		require.Equal(t, law.BaseShare == 0, slices.Max(got) > 0, "%+v", law)
 	}
+	_, _, err := NewAdapted(nil, AdapterMix{All: &Adapters{Count: 2, Zipf: 10}}, nil, 1)
+	require.NoError(t, err)
+	_, _, err = NewAdapted(nil, AdapterMix{All: &Adapters{Count: 2, Weights: []float64{0, 1e9}}}, nil, 1)
+	require.NoError(t, err)
 	for want, law := range map[string]Adapters{"zipf is 10.1; accepted": {Count: 2, Zipf: 10.1},
 		"weights is 1.000001e+09; accepted": {Count: 2, Weights: []float64{1, 1.000001e9}}} {
 		_, _, err := NewAdapted(nil, AdapterMix{All: &law}, nil, 1)

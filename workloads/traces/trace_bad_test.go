@@ -264,3 +264,10 @@ func TestAWindowWithoutRequestsIsSaid(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("no requests from 0 s to %g s (1 row skipped)", end))
 	}
 }
+
+// TestAValueInAnErrorHas60Bytes, and says that there is more of it.
+func TestAValueInAnErrorHas60Bytes(t *testing.T) {
+	const head = "arrival_s,input_tokens,output_tokens\n0,10,"
+	requireRefused(t, head+strings.Repeat("x", 60)+"\n", strings.Repeat("x", 60)+`"; accepted`)
+	requireRefused(t, head+strings.Repeat("x", 61)+"\n", strings.Repeat("x", 60)+`"…; accepted`)
+}
