@@ -242,7 +242,7 @@ func TestAStageHasItsPartOfACache(t *testing.T) {
 	assert.InEpsilon(t, whole.TokenBytes/2, half.TokenBytes, 1e-12)
 }
 
-// TestDraftsTakeLogitsOfTheirOwn: 64 sequences that verify three drafts have as many as 256 without.
+// TestDraftsTakeLogitsOfTheirOwn: 64 sequences that verify three drafts take what 256 without drafts do.
 func TestDraftsTakeLogitsOfTheirOwn(t *testing.T) {
 	activations := func(drafts, sequences int) float64 {
 		d := deployment(t, "llama-3.1-8b", "h200-sxm", 1)
