@@ -188,7 +188,7 @@ func (in *Instance) tokenize(now Time, r *Request) {
 		server = in
 	}
 	done := max(now, server.tokenizer.free).Add(Duration(r.Prompt) * in.pool.Tokenize)
-	server.tokenizer.free = done
+	server.tokenizer.free = min(done, ClockEnd+1) // later ones are as good, and would leave the range of the clock
 	slot := in.requests.put(r)
 	q := &in.requests.at[slot]
 	q.state, q.queuedAt = tokenizing, done

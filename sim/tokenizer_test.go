@@ -54,3 +54,21 @@ func TestATokenizerBeginsAnewWhereItsInstanceFailed(t *testing.T) {
 		{at: 60 * ms, what: "start"}}
 	assert.Equal(t, []sim.Duration{161 * sim.Millisecond, 81 * sim.Millisecond}, firsts(t, sc))
 }
+
+// TestATokenizerMayBeBusyForLongerThanAnyRun: the run ends with the clock, and what is still to be tokenised then is
+// unfinished.
+func TestATokenizerMayBeBusyForLongerThanAnyRun(t *testing.T) {
+	const prompt = 1_000_000_000 // 11.6 days of a tokenizer
+	var requests []sim.Request
+	for id := range int32(20) {
+		requests = append(requests, sim.Request{ID: id, Prompt: prompt, Output: 1, Arrival: sim.Time(id)})
+	}
+	sc := tokenized(requests...)
+	sc.maxLen, sc.blocks = prompt+1, prompt
+	sc.policy.(*schedulers.Continuous).MaxNumBatchedTokens = prompt
+	j := newJournal()
+	cl := run(t, sc.config(j))
+	assert.True(t, cl.Overran())
+	assert.Equal(t, sim.ClockEnd, cl.Now())
+	assert.Equal(t, [2]int64{4, 16}, [2]int64{j.Outcomes[sim.Completed], j.Outcomes[sim.Unfinished]})
+}

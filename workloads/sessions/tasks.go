@@ -34,7 +34,7 @@ type Task struct {
 // Spent is what the time of a task was spent on. Of agents that work at the same time it is what the last one to end
 // has spent. The parts sum to the time from Begun to Ended.
 type Spent struct {
-	Waiting    sim.Duration // network, and queues before the first step that worked on a turn
+	Waiting    sim.Duration // network, tokenizers, and queues before the first step that worked on a turn
 	Prompts    sim.Duration // from there to the first token
 	Generation sim.Duration // from the first token of a turn to its last, thinking and preemptions included
 	Tools      sim.Duration
