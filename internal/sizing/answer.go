@@ -158,7 +158,7 @@ func sentences(s *Sizing) []string {
 	if s.AtPerS > 0 {
 		all[0] = fmt.Sprintf("%s on %s%s is the cheapest that sustains %s %s: %s %s.", b.Name, b.hardware(), cost,
 			text.Short(s.AtPerS), s.unit(), endsWords(b, s), sustains)
-		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
+		all = append(all, "Margin: "+marginWords(s, b)+".")
 	}
 	all = append(
 		all, fmt.Sprintf("That is %s of its roofline limit, %s %s; the highest roofline limit of all is %s.",
@@ -167,7 +167,7 @@ func sentences(s *Sizing) []string {
 	if s.Lead != nil {
 		second := &s.Finalists[1]
 		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs%s; %s.", second.Name, second.GPUs, b.saves(second, s.Lead),
-			leadWords(s.Lead)))
+			leadWords(s.Lead, b.AtLeast && second.AtLeast)))
 	}
 	return all
 }
@@ -187,34 +187,6 @@ func endsWords(b *Finalist, s *Sizing) string {
 // not, since ever more of them wait.
 func (l *Limiting) onlyFallsBehind(s *Sizing) bool {
 	return l.RatePerS > 0 && !slices.ContainsFunc(l.Rules, unmet) && l.Attainment >= s.SLO.Attainment-1e-12
-}
-
-func marginSpread(s *Sizing, b *Finalist) string {
-	if b.Interval == nil {
-		return ""
-	}
-	low, high := b.Interval.Low/s.AtPerS-1, b.Interval.High/s.AtPerS-1
-	return fmt.Sprintf(" (95 %%: %s to %s over %d seeds)", signedPercent(low), signedPercent(high), b.Interval.N)
-}
-
-// leadWords says how much more the first sustains, and how sure that is; ~: it may be chance.
-func leadWords(l *Lead) string {
-	i := l.Interval
-	if l.Relative == 0 && (i == nil || i.Low == 0 && i.High == 0) { // chance has no part in it
-		return "both sustain the same in every run"
-	}
-	lead := fmt.Sprintf("the first sustains %s ", signedPercent(l.Relative))
-	if l.Relative < 0 {
-		lead = fmt.Sprintf("the first sustains %.1f %% less ", -100*l.Relative)
-	}
-	if i == nil {
-		return lead + "(one seed)"
-	}
-	lead += fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
-	if !i.Significant {
-		return lead + ", which may be chance: ~"
-	}
-	return lead
 }
 
 func signedPercent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }

@@ -68,7 +68,7 @@ func TestALeadThatNoRunShowsIsNoChance(t *testing.T) {
 	assert.Equal(t, "Runner-up: 4 × tp2 on 8 GPUs; both sustain the same in every run.", all[len(all)-1])
 	s.Lead.Interval = &stats.Interval{Low: -0.1, High: 0.1, N: 5}
 	assert.Equal(t, "the first sustains +0.0 % (95 %: -10.0 % to +10.0 %, paired by seed), which may be chance: ~",
-		leadWords(s.Lead))
+		leadWords(s.Lead, false))
 }
 
 // TestACheaperFirstThatSustainsLessSaysWhatItSaves: the cheapest may sustain less than the next one.
@@ -110,8 +110,15 @@ func TestASearchIsReportedInSentences(t *testing.T) {
 	assert.Contains(t, text.String(), "Margin: 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).\n")
 	asked.Best.Limit.Attainment = 1
 	assert.Contains(t, sentences(asked)[0], "that sustains 16 requests/s: it keeps up with no more than 20.0 requests/s")
-	asked.Best.AtLeast = true
+	asked.Best.AtLeast, asked.Best.BySeed = true, []float64{19, 21}
 	assert.Contains(t, sentences(asked)[0], "that sustains 16 requests/s: it sustains at least 20.0 requests/s, the most")
+	assert.Equal(t, "Margin: at least 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).", sentences(asked)[1])
+	asked.Best.BySeed = []float64{20, 20}
+	assert.Equal(t, "Margin: at least 25.0 % more rate.", sentences(asked)[1], "every seed ends with the search")
+	asked.Lead, asked.Finalists[1].AtLeast = &Lead{}, true
+	assert.Contains(t, sentences(asked)[3], "; both sustain the most that was tried.")
+	asked.Finalists[1].AtLeast = false
+	assert.Contains(t, sentences(asked)[3], "; both sustain the same in every run.")
 }
 
 // TestWhatLimitsIsSaidInWholeSentences, also of a run that keeps the SLO only because it ends, and of one that misses

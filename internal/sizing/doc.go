@@ -14,7 +14,8 @@
 //	              elsewhere.go has another process make it, judge.go whether that meets the SLO, and
 //	              growth.go whether the requests under way grow, so that no rate is sustained
 //	conclude.go   the last round under every seed; frontier.go what the plots show
-//	answer.go     the answer for people and as CSV; accuracy.go how right it is; page.go as a page; table.go its rows,
+//	answer.go     the answer for people and as CSV; lead.go its margin; accuracy.go how right it is; page.go as a page;
+//	              table.go its rows,
 //	              figure.go goodput by split, and the frontier
 //	fleet.go      several models that share a budget; fleet_page.go as a page
 //	files.go      what --out leaves

@@ -118,11 +118,3 @@ func spendingWords(r *Replay) string {
 	}
 	return "It takes " + strings.Join(parts, "; ") + "."
 }
-
-// saves says why a deployment stands before another one that sustains more: it costs less.
-func (f *Finalist) saves(second *Finalist, l *Lead) string {
-	if l.Relative >= 0 || f.USDPerHour <= 0 || second.USDPerHour <= f.USDPerHour {
-		return ""
-	}
-	return fmt.Sprintf(", %s per hour, %s more", text.USD(second.USDPerHour), text.USD(second.USDPerHour-f.USDPerHour))
-}
