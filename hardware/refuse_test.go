@@ -50,7 +50,8 @@ func TestWhatCannotBeDeployedIsRefused(t *testing.T) {
 			`all_to_all "carrier-pigeon"; accepted: low-latency, normal, one-sided, all-gather`},
 		{experts, split(hardware.Parallel{Data: 2, Overlap: "three-batch"}),
 			`batch_overlap "three-batch"; accepted: single-batch, two-batch`},
-		{dense, split(hardware.Parallel{Tensor: 3}), "tensor_parallel 3 does not divide the 32 attention heads"},
+		{dense, split(hardware.Parallel{Tensor: 3}), "tensor_parallel 3 does not divide the 32 attention heads of " +
+			"llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do"},
 		{dense, split(hardware.Parallel{Tensor: 16}), ""},
 		{dense, func(d *hardware.Deployment) { d.Routing.Skew = 0.1 }, "expert_skew 0.1, but llama-3.1-8b has no experts"},
 		{dense, adapters(0, 0), ""}, {dense, adapters(1, 1, llm.ModuleQ), ""}, {dense, adapters(4, 16, llm.ModuleHead), ""},

@@ -103,3 +103,16 @@ func TestATaskIsCutWhereASubAgentHasNoRoom(t *testing.T) {
 		require.EqualValues(t, 5, q.turns[1].prompt, "the answer of the sub-agent")
 	}
 }
+
+// TestALimitCutsReasoningWithItsOutput: no more is hidden than there is.
+func TestALimitCutsReasoningWithItsOutput(t *testing.T) {
+	for limit, want := range map[int32]turn{
+		30: {limit: 30, output: 30, hidden: 30},
+		45: {limit: 45, output: 45, hidden: 40},
+		60: {limit: 60, output: 50, hidden: 40},
+	} {
+		got := turn{output: 50, hidden: 40}
+		got.cut(limit)
+		require.Equal(t, want, got)
+	}
+}

@@ -171,3 +171,12 @@ func TestWhatIsNotReadIsNamedInOneLine(t *testing.T) {
 	require.Len(t, unread(many), unreadMost)
 	require.Equal(t, "and others", unread(many + line(unreadMost, "one more"))[unreadMost])
 }
+
+// TestAShareOfATracesOutputsIsReasoning, rounded down.
+func TestAShareOfATracesOutputsIsReasoning(t *testing.T) {
+	trace, err := New("t", strings.NewReader("arrival_s,input_tokens,output_tokens\n0,10,1\n1,10,7\n2,10,8\n"),
+		Options{Reasoning: 0.5})
+	require.NoError(t, err)
+	all := sourcetest.Drain(trace)
+	require.Equal(t, []int32{0, 3, 4}, []int32{all[0].Reasoning, all[1].Reasoning, all[2].Reasoning})
+}
