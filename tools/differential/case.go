@@ -37,6 +37,7 @@ type Query struct {
 	MaxOutput int32 `json:"max_output"`
 	Content   int32 `json:"content"`
 	Priority  int8  `json:"priority"`
+	Answer    int32 `json:"answer"` // node of Contents that is its output; 0: no later prompt reads that
 }
 
 // Step is one step as it was composed.

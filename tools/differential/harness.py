@@ -88,8 +88,27 @@ def case(rnd, kind, asyn):
     if kind in ("eos", "pd-eos", "stages-queue-eos"):
         c["max_model_len"] += 48
         c["num_gpu_blocks"] = 1 + 64 * blocks(c["max_model_len"]) if kind != "pd-eos" else c["num_gpu_blocks"] + blocks(48)
-    c["requests"] = reqs
+    c["requests"] = talks(c, rnd) if "turns" in kind else reqs
     return c
+
+
+def talks(c, rnd):
+    """Draws turns, each of which comes when the one before has ended, and begins with its prompt and output. Windows are whole blocks."""
+    c["prefix_caching"], c["contents"], c["max_model_len"], requests = True, [], 2400, []
+    if "window" in c:
+        c["window"] = c["block_size"] * rnd.choice([1, 3, 8])
+    c["num_gpu_blocks"] = 1 + -(-2400 // c["block_size"]) * (1 + c.get("window_groups", 0)) * 40
+    for talk in range(rnd.randint(1, 8)):
+        node, tokens, t = 0, 0, rnd.randint(0, 10**9)
+        for turn in range(rnd.randint(2, 5)):
+            prompt, output = rnd.randint(1, 60), rnd.choice([rnd.randint(1, 60), rnd.randint(1, 300)])
+            c["contents"] += [[node, prompt], [len(c["contents"]) + 1, output]]
+            node = len(c["contents"])
+            requests.append(dict(arrival=t, prompt=tokens + prompt, output=output, content=node - 1, answer=node))
+            tokens += prompt + output
+            t += 60 * 10**9 + rnd.randint(0, 10**9)
+    requests.sort(key=lambda r: r["arrival"])
+    return [dict(r, id=i, arrival=r["arrival"] + i) for i, r in enumerate(requests)]
 
 
 def ours(cases):
@@ -132,7 +151,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
-         "stages-preemption-prefix", "stages-queue-preemption-prefix"]
+         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns"]
 NOT_OF_022 = ["pd-priority", "stages-queue-spec", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix"]
 
 

@@ -139,7 +139,7 @@ func (s *queries) Next(r *sim.Request) bool {
 	q := &s.list[s.n]
 	s.n++
 	*r = sim.Request{ID: q.ID, Arrival: sim.Time(q.Arrival) * sim.Time(sim.Nanosecond), Prompt: q.Prompt,
-		Output: q.Output, MaxOutput: q.MaxOutput, Content: q.Content, Priority: q.Priority}
+		Output: q.Output, MaxOutput: q.MaxOutput, Content: q.Content, Priority: q.Priority, OutputContent: q.Answer}
 	return true
 }
 

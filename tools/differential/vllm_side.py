@@ -157,10 +157,19 @@ def tokens_of(c, r):
         parent, n = c["contents"][node - 1]
         path.append((node, n))
         node = parent
+    answers = {q["answer"]: q for q in c["requests"] if q.get("answer")}
     for node, n in reversed(path):
+        if node in answers:
+            ids += answer_of(answers[node])
+            continue
         ids += range(1_000_000_000 + node * 1_000_000, 1_000_000_000 + node * 1_000_000 + n)
     ids = ids[: r["prompt"]]
     return ids + list(range(2_000_000_000 + r["id"] * 1_000_000, 2_000_000_000 + r["id"] * 1_000_000 + r["prompt"] - len(ids)))
+
+
+def answer_of(r):
+    """The tokens of the output of a request that does not draft."""
+    return [3_000_000_000 + r["id"] * 1_000_000 + i for i in range(r["output"] - 1)] + [EOS]
 
 
 EOS = 7
