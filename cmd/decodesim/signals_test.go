@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -65,19 +66,24 @@ func TestASignalEndsACommandAndLeavesNothing(t *testing.T) {
 	inDir(t, long)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		c := program(t, "run", "chat.yaml", "--out", "new/out", "--trace", "trace.json")
-		var said strings.Builder
-		c.Stderr = &said
+		stderr, err := c.StderrPipe()
+		require.NoError(t, err)
 		require.NoError(t, c.Start())
 		require.Eventually(t, func() bool { return exists(".trace.json.decodesim-unfinished") }, time.Minute,
 			time.Millisecond)
 		require.NoError(t, c.Process.Signal(signal))
-		sent := time.Now()
+		sent, said := time.Now(), make([]byte, len("decodesim: interrupted\n"))
+		_, err = io.ReadFull(stderr, said)
+		require.NoError(t, err)
+		assert.Equal(t, "decodesim: interrupted\n", string(said))
+		assert.Equal(t, []string{"chat.yaml"}, namesIn(t, "."), "nothing is left to do but to exit")
+		more, err := io.ReadAll(stderr)
+		require.NoError(t, err)
+		assert.Empty(t, string(more))
 		var ended *exec.ExitError
 		require.ErrorAs(t, c.Wait(), &ended)
-		assert.Equal(t, 128+int(signal), ended.ExitCode(), said.String())
+		assert.Equal(t, 128+int(signal), ended.ExitCode())
 		assert.Less(t, time.Since(sent), 10*time.Second, "a second on a machine of one's own")
-		assert.Equal(t, "decodesim: interrupted\n", said.String())
-		assert.Equal(t, []string{"chat.yaml"}, namesIn(t, "."))
 	}
 }
 
