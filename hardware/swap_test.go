@@ -104,3 +104,12 @@ func TestNothingIsSwappedOverNoLink(t *testing.T) {
 		r.Price([]sim.Shape{{Decodes: 1, DecodeTokens: 1, DecodeCtx: 10, Outputs: 1, SwapBlocks: 1}}, new(sim.Segment))
 	})
 }
+
+// TestOnlyANetworkLosesSomeOfATransfer: of other links nothing was measured, and they count whole and at once.
+func TestOnlyANetworkLosesSomeOfATransfer(t *testing.T) {
+	share, latencyS := hardware.TransferAchieves("nic_bps")
+	assert.Less(t, share, 1.0)
+	assert.Positive(t, latencyS)
+	share, latencyS = hardware.TransferAchieves("scale_up_bps")
+	assert.Equal(t, []float64{1, 0}, []float64{share, latencyS})
+}
