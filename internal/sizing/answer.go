@@ -160,10 +160,12 @@ func sentences(s *Sizing) []string {
 			text.Short(s.AtPerS), s.unit(), endsWords(b, s), sustains)
 		all = append(all, "Margin: "+marginWords(s, b)+".")
 	}
-	all = append(
-		all, fmt.Sprintf("That is %s of its roofline limit, %s %s; the highest roofline limit of all is %s.",
-			text.Percent(b.OfPerfect), text.Significant(b.RooflineLimitPerS), s.unit(),
-			text.Significant(s.RooflineLimitPerS)))
+	limits := fmt.Sprintf("That is %s of its roofline limit, %s %s", text.Percent(b.OfPerfect),
+		text.Significant(b.RooflineLimitPerS), s.unit())
+	if s.AtPerS == 0 { // otherwise more replicas always have a higher one
+		limits += "; the highest roofline limit of all is " + text.Significant(s.RooflineLimitPerS)
+	}
+	all = append(all, limits+".")
 	if s.Lead != nil {
 		second := &s.Finalists[1]
 		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs%s; %s.", second.Name, second.GPUs, b.saves(second, s.Lead),

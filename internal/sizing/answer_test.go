@@ -108,6 +108,7 @@ func TestASearchIsReportedInSentences(t *testing.T) {
 	require.NoError(t, WriteText(&text, asked))
 	assert.Contains(t, text.String(), "is the cheapest that sustains 16 requests/s: its SLO breaks at 20.0 requests/s")
 	assert.Contains(t, text.String(), "Margin: 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).\n")
+	assert.Contains(t, text.String(), "That is 40.0 % of its roofline limit, 50.0 requests/s.\n")
 	asked.Best.Limit.Attainment = 1
 	assert.Contains(t, sentences(asked)[0], "that sustains 16 requests/s: it keeps up with no more than 20.0 requests/s")
 	asked.Best.AtLeast, asked.Best.BySeed = true, []float64{19, 21}

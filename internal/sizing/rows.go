@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -115,6 +116,10 @@ func leadersOf(families []*family, first *deployment) (leaders []*family) {
 	return leaders
 }
 
+// firstSeedOnly warns of a row that cannot be the answer, so that no further seeds are simulated.
+const firstSeedOnly = "confirmed under seed %d alone; under further seeds it may take more replicas, or fail with " +
+	"any number"
+
 // row says what the best of a family does at the asked rate.
 func (z *sizer) row(f *family, leads bool) (Row, error) {
 	r := Row{
@@ -135,6 +140,9 @@ func (z *sizer) row(f *family, leads bool) (Row, error) {
 		return r, err
 	}
 	r.Deployment, r.Warnings, r.Seeds = d.is, d.warnings, f.seeds
+	if f.seeds < len(z.out.Seeds) {
+		r.Warnings = append(slices.Clone(d.warnings), fmt.Sprintf(firstSeedOnly, z.base.Seed))
+	}
 	r.TTFTS, r.TPOTS, r.SLO = x.TTFT, x.TPOT, x.Verdicts
 	r.Spending = x.Spending
 	if tokens := float64(x.Work.Decodes+x.Work.Prompts) / float64(x.Work.Requests); tokens > 0 {

@@ -56,7 +56,7 @@ type Sizing struct {
 	Replay   *Replay  `json:"replay"`   // of the best under all of its workload; null: there is none
 	Commands []string `json:"commands"` // that start its servers, as the lines of a shell script
 
-	// of the best packed deployment: no other sustains more
+	// of the best packed deployment: no other sustains more; where a rate is asked for, of the best that was tried
 	RooflineLimitPerS float64         `json:"perfect_packing_per_s"`
 	Frontier          []FrontierPoint `json:"frontier"`
 	Splits            []SplitPoint    `json:"splits"`
