@@ -254,8 +254,7 @@ func (n *naive) beginsOn(in *naiveInstance) {
 		m.noticed = true
 	}
 	for _, r := range in.running {
-		if joins := r.decoding && r.want > 0; (r.cause == "moved" || r.cause == "held" && joins) &&
-			r.tokens[len(r.tokens)-1] == n.now {
+		if r.cause == "held" && r.decoding && r.want > 0 && r.tokens[len(r.tokens)-1] == n.now {
 			r.cause = "" // in no time
 		}
 		switch {

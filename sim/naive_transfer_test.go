@@ -325,7 +325,7 @@ func (n *naive) enterTransferred(in *naiveInstance, m *naiveMove) *naiveRequest 
 	case r.known:
 		n.emit(r, 1)
 		n.cover["tokens emitted at admission"]++
-	case !m.restored:
+	case !m.restored && r.tokens[len(r.tokens)-1] < n.now: // else it took no time
 		r.cause = "moved"
 	}
 	r.known = false

@@ -260,3 +260,23 @@ func TestAPipelineWaitsForCachesToLeave(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatMissesAMicrobatchOnArrivalIsPaused: a cache that arrives in no time does not delay its request, but a prompt
+// that is computed again takes the budget of the microbatch that the request joins, and the request misses it.
+func TestWhatMissesAMicrobatchOnArrivalIsPaused(t *testing.T) {
+	paused := 0
+	for tick := range sim.Time(40) {
+		sc := handing(sim.Stage{Tokens: 1, Push: true, Link: sim.Link{Layers: 1}}, sim.Request{Prompt: 8, Output: 12},
+			sim.Request{Prompt: 8, Output: 12}, sim.Request{Prompt: 2, Output: 4, Arrival: tick * sim.Time(sim.Second)})
+		sc.model = ticks(sim.Second)
+		decode := &sc.pools[0]
+		decode.blocks, decode.blockSize = 24, 1
+		decode.maxLen, sc.maxLen = 20, 20
+		decode.model, decode.stages, decode.maxNumSeqs = sc.model, []int32{1, 1}, 2
+		decode.policy = &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 2, MaxModelLen: 20,
+			Victim: schedulers.LastInOrder, SingleExempt: true}
+		j, _ := play(t, sc, fmt.Sprint("third request at ", tick))
+		paused += j.gaps["held"]
+	}
+	require.Positive(t, paused)
+}
