@@ -101,18 +101,19 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 // Launches overlap as vLLM's logs say under it alone: of TensorRT-LLM, TTFT of deployments left out would go from 17.0
 // and 50 to 17.8 and 53 %, of SGLang it would stay.
 //
-// Prompts of TensorRT-LLM are not tokenised in a time of each token: with 1 µs, TTFT of deployments left out would go
-// from 14.5 to 14.8 %, of GPUs from 24.4 to 25.5.
+// Prompts are tokenised in a time of each token under vLLM alone. With 1 µs, TTFT of deployments left out would go from
+// 14.5 to 14.8 % under TensorRT-LLM, of GPUs from 24.4 to 25.5; under SGLang from 17.4 to 18.0 and from 26.1 to 24.9, and
+// the median published of agents whose prompts of 188,000 tokens are cached leaves no room for it, see docs/design.md.
 func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	if engine != "vllm" {
-		prior.LaunchOverlap = 0
+		prior.LaunchOverlap, prior.TokenizeS = 0, 0
 	}
 	switch engine {
 	case "tensorrt-llm":
-		prior.ExpertImbalance, prior.TokenizeS = 0, 0
+		prior.ExpertImbalance = 0
 	case measured.EagerStack:
 		prior.EagerLayerS, prior.EagerLaunch, prior.PromptLaunch = 0, 0, 0
-		prior.RankS, prior.StepS, prior.TokenizeS = 0, 0, 0
+		prior.RankS, prior.StepS = 0, 0
 	}
 	return prior
 }
