@@ -102,8 +102,8 @@ func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibr
 // and 50 to 17.8 and 53 %, of SGLang it would stay.
 //
 // Prompts are tokenised in a time of each token under vLLM alone. With 1 µs, TTFT of deployments left out would go from
-// 14.5 to 14.8 % under TensorRT-LLM, of GPUs from 24.4 to 25.5; under SGLang from 17.4 to 18.0 and from 26.1 to 24.9, and
-// the median published of agents whose prompts of 188,000 tokens are cached leaves no room for it, see docs/design.md.
+// 14.5 to 14.8 % under TensorRT-LLM, of GPUs from 24.4 to 25.5; under SGLang from 17.4 to 18.0 and from 26.1 to 24.9,
+// and what was published of agents whose prompts of 188,000 tokens are cached leaves no room for it: docs/design.md.
 func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	if engine != "vllm" {
 		prior.LaunchOverlap, prior.TokenizeS = 0, 0
