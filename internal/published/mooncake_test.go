@@ -60,7 +60,7 @@ func TestMooncakeMovesACacheAsLongAsItsPageSays(t *testing.T) {
 		short := page["ttft_mean"] - first
 		assert.True(t, 20 < short && short < 170, "TTFT of %d tokens is %.0f ms shorter than published", tokens, short)
 		short = page["ttft_mean"] - slower
-		assert.True(t, 18 < short && short < 50, "TTFT of %d tokens is %.0f ms shorter at 160 GB/s", tokens, short)
+		assert.True(t, 5 < short && short < 35, "TTFT of %d tokens is %.0f ms shorter at 160 GB/s", tokens, short)
 	}
 	require.Len(t, published, 9)
 	assert.InDelta(t, 0.103, worst, 0.002, "the worst, of 32,768 tokens")
