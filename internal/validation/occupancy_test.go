@@ -26,7 +26,7 @@ func TestServersAreAsFullAsTheirCountersSay(t *testing.T) {
 		require.Empty(t, skip, run.ID)
 		m := run.Occupied
 		assert.Equal(t, m.RunningMax, o.RunningMax, run.ID)
-		assert.InDelta(t, m.WaitingMax, o.WaitingMax, 7, run.ID)
+		assert.InDelta(t, m.WaitingMax, o.WaitingMax, 8, run.ID)
 		meanPct, maxPct = append(meanPct, 100*(o.KVMean/m.KVMean-1)), append(maxPct, 100*(o.KVMax/m.KVMax-1))
 	}
 	require.GreaterOrEqual(t, len(meanPct), 20)
@@ -45,7 +45,8 @@ func TestOccupancyOfARunThatCannotBeSimulatedSaysWhy(t *testing.T) {
 	assert.NotEmpty(t, skip)
 }
 
-// TestOccupancyCountsTheBatchAndTheQueue: four clients of a server that takes two at once.
+// TestOccupancyCountsTheBatchAndTheQueue: four clients of a server that takes two at once. The first prompt is tokenised
+// before the others, which all wait for its step.
 func TestOccupancyCountsTheBatchAndTheQueue(t *testing.T) {
 	run := &measured.Run{ID: "a", Scenario: `model: llama-3.1-8b
 pools: [{gpu: h100-sxm, max_num_seqs: 2, max_num_batched_tokens: 2048, num_gpu_blocks: 101}]
@@ -57,7 +58,7 @@ workload:
 `}
 	o, skip := Occupy(context.Background(), run, nil)
 	require.Empty(t, skip)
-	assert.Equal(t, [2]float64{2, 2}, [2]float64{o.RunningMax, o.WaitingMax})
+	assert.Equal(t, [2]float64{2, 3}, [2]float64{o.RunningMax, o.WaitingMax})
 	assert.InDelta(t, 0.5, o.KVMax, 1e-9, "of 100 blocks, 25 for each of the two at their end")
 	assert.Greater(t, o.KVMean, 0.35)
 	assert.Less(t, o.KVMean, 0.5)

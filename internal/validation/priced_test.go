@@ -43,7 +43,8 @@ func TestAStepIsPricedAsTheSimulatorPricesIt(t *testing.T) {
 	run.Priced, run.Rows = nil, []measured.Row{{Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT,
 		measured.Mean, 1)}}}
 	p := predictUnder(context.Background(), &run, configs.Options{}, nil)
-	assert.InDelta(t, p[0].Predicted/1e3, step+r.Deployment.Efficiency.FirstTokenS, 1e-9)
+	e := &r.Deployment.Efficiency
+	assert.InDelta(t, p[0].Predicted/1e3, step+e.FirstTokenS+100*e.TokenizeS, 1e-9)
 }
 
 // TestKernelsKeepTheBound: a product is never faster than its operands through memory or its arithmetic at peak, and

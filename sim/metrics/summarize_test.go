@@ -188,7 +188,8 @@ func TestATimelineIsEvenAndNeverLong(t *testing.T) {
 // are 10, and three standard deviations of that are 9.5.
 func TestAQueueGrowsByMoreThanChance(t *testing.T) {
 	for requests, grows := range map[string]bool{"19": false, "20": false, "21": true} {
-		_, s, _ := run(t, "workload.requests="+requests, "workload.arrivals.rate=100000", "pools.serve.max_num_seqs=1")
+		_, s, _ := run(t, "workload.requests="+requests, "workload.arrivals.rate=100000", "pools.serve.max_num_seqs=1",
+			"pools.serve.efficiency={base: vllm, tokenize_s: 0}")
 		require.Less(t, s.Load.ServedPerS, 0.1*s.Load.OfferedPerS)
 		warned := strings.Contains(strings.Join(s.Warnings, "; "), "the queue is still growing")
 		assert.Equal(t, grows, warned, "%s requests", requests)
