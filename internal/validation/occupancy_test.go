@@ -45,8 +45,8 @@ func TestOccupancyOfARunThatCannotBeSimulatedSaysWhy(t *testing.T) {
 	assert.NotEmpty(t, skip)
 }
 
-// TestOccupancyCountsTheBatchAndTheQueue: four clients of a server that takes two at once. The first prompt is tokenised
-// before the others, which all wait for its step.
+// TestOccupancyCountsTheBatchAndTheQueue: four clients of a server that takes two at once. The first prompt is
+// tokenised before the others, which all wait for its step.
 func TestOccupancyCountsTheBatchAndTheQueue(t *testing.T) {
 	run := &measured.Run{ID: "a", Scenario: `model: llama-3.1-8b
 pools: [{gpu: h100-sxm, max_num_seqs: 2, max_num_batched_tokens: 2048, num_gpu_blocks: 101}]
