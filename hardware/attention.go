@@ -194,7 +194,7 @@ const perHeadBps = 4.5e12
 // nvidia/flashmla.py, get_padded_num_q_heads, and vllm/v1/attention/backends/mla/flashmla_sparse.py), so that tensor
 // parallelism shortens it no further. What other engines do was not read.
 func (d *Deployment) headPadding(g *llm.AttentionGroup) float64 {
-	if d.Parallel.Engine != "vllm" || g.Latent == 0 || !g.Direct && g.TopK == 0 || d.Efficiency.Link >= 1 { // 1: ideal
+	if d.Parallel.Engine != "vllm" || g.Latent == 0 || !g.Direct && g.TopK == 0 || d.Efficiency.ideal() {
 		return 1
 	}
 	heads := float64(g.Heads) / float64(d.Parallel.Tensor)
@@ -217,7 +217,7 @@ const paddedHeads = 64
 // On Hopper FlashAttention 3 divides the keys (num_splits 0, vLLM 0.22.1, v1/attention/backends/flash_attn.py).
 func tileRows(d *Deployment, size int) float64 {
 	switch {
-	case d.GPU.Architecture != "blackwell" || d.Materialized || d.Efficiency.Link >= 1: // 1: ideal
+	case d.GPU.Architecture != "blackwell" || d.Materialized || d.Efficiency.ideal():
 		return 0
 	case size > 192:
 		return 128

@@ -273,7 +273,7 @@ func (d *Deployment) tabled(g int) bool {
 
 // beyondHost reports whether g GPUs are more than a host has, and efficiencies not ideal.
 func (d *Deployment) beyondHost(g int) bool {
-	return d.Efficiency.Link < 1 && g > min(nodeGPUs, max(1, d.domain()))
+	return !d.Efficiency.ideal() && g > min(nodeGPUs, max(1, d.domain()))
 }
 
 // BeyondHost returns how many GPUs exchange activations over more than a host, which tables price and no fit; 0: none.
@@ -334,7 +334,7 @@ func (d *Deployment) collectives() (reduces, exchanges int) {
 // without them 13.6. What clients measured is predicted as well either way.
 func (d *Deployment) regathers() int {
 	p := &d.Parallel
-	if p.Engine != "vllm" || !p.Expert || p.Tensor < 2 || p.Ranks() < 2 || d.Efficiency.Link >= 1 { // 1: ideal
+	if p.Engine != "vllm" || !p.Expert || p.Tensor < 2 || p.Ranks() < 2 || d.Efficiency.ideal() {
 		return 0
 	}
 	return d.Model.MoELayers()

@@ -139,6 +139,9 @@ type RangeError struct{ Key, Message string }
 // Error names the constant by its YAML key.
 func (e *RangeError) Error() string { return e.Key + ": " + e.Message }
 
+// ideal reports whether nothing is lost, as in the bound: links achieve their peak, which no measured ones do.
+func (e *Efficiency) ideal() bool { return e.Link >= 1 }
+
 // Validate reports the first constant that is out of range, as a RangeError.
 func (e *Efficiency) Validate() error {
 	for _, share := range []struct {

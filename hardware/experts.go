@@ -103,8 +103,8 @@ func (d *Deployment) expertShare() float64 {
 func (d *Deployment) grouped() bool {
 	p := &d.Parallel
 	switch {
-	case d.Efficiency.Link >= 1:
-		return false // ideal
+	case d.Efficiency.ideal():
+		return false
 	case p.Expert && d.beyondHost(p.expertGPUs()):
 		return true
 	case !d.GPU.quantizesActivations(d.Model.ComputeDtype(llm.RoutedExperts)):
