@@ -13,15 +13,28 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// index is the simple API of the Python package index.
-const index = "https://pypi.org/simple/"
+// simple returns the address of the simple API of the Python package index: the one that pip asks.
+var simple = sync.OnceValues(func() (string, error) {
+	address := os.Getenv("PIP_INDEX_URL")
+	if address == "" {
+		const ask = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+		said, err := exec.Command("python3", "-c", ask).Output()
+		if err != nil {
+			return "", fmt.Errorf("python3 with pip, to ask for its index: %w", err)
+		}
+		address = strings.TrimSpace(string(said))
+	}
+	return strings.TrimSuffix(address, "/") + "/", nil
+})
 
 // indexed is a file that the index has of a project.
 type indexed struct {
@@ -32,6 +45,10 @@ type indexed struct {
 
 // listed returns the files of a project.
 func listed(ctx context.Context, project string) ([]indexed, error) {
+	index, err := simple()
+	if err != nil {
+		return nil, err
+	}
 	body, err := get(ctx, index+project+"/", "application/vnd.pypi.simple.v1+json")
 	if err != nil {
 		return nil, err
