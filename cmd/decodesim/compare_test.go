@@ -232,6 +232,7 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 		"chat.yaml --with model=llama-3.1-70b": "--with model=llama-3.1-70b: chat.yaml:3:9: pools[0]: " +
 			"llama-3.1-70b does not fit",
 		"chat.yaml --with weigths=fp8":           `--with weigths=fp8: no key "weigths"; did you mean "weights"?`,
+		"chat.yaml --with a=1,b=2":               `; changes of one variant have spaces between them: --with 'a=1 b=2'`,
 		"chat.yaml --with weights":               "--with weights: expected key=value",
 		"chat.yaml --engines vllm-v1,vlm-v0":     `--engines: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
 		"chat.yaml --engines sglang,orca,sglang": `--engines "sglang,orca,sglang": sglang twice; expected every engine once`,

@@ -261,7 +261,7 @@ func law(flag, value string) (string, error) {
 		return value, nil
 	}
 	mean, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(mean >= 1 && mean <= 1e6) {
+	if err != nil || !(mean >= 1 && mean <= 1e6) || strings.ContainsAny(value, "xXpP_") { // no file takes those
 		return "", fmt.Errorf("--%s %s: expected a mean from 1 to 1e+06 tokens, or a law such as "+
 			"'{distribution: fixed, mean: 1000}'", flag, value)
 	}

@@ -130,6 +130,8 @@ func TestBadLinesAreRefused(t *testing.T) {
 		`size: missing a study`:                                {"size", "--rate", "30"},
 		`--prompt 0: expected a mean from 1 to 1e+06 tokens`:   append(line(), "--prompt", "0", "--output", "9"),
 		`--output long: expected a mean from 1 to 1e+06`:       append(line(), "--prompt", "9", "--output", "long"),
+		`--prompt 0x1p6: expected a mean from 1 to 1e+06`:      append(line(), "--prompt", "0x1p6", "--output", "9"),
+		`--output 1_000: expected a mean from 1 to 1e+06`:      append(line(), "--prompt", "9", "--output", "1_000"),
 		`size: --prompt and --output need one another`:         append(line(), "--prompt", "1000"),
 		`--seeds 0: 0 is out of range; expected a whole`:       append(line(), "--seeds", "0"),
 		`--budget-gpus 0: 0 is out of range`:                   append(line(), "--budget-gpus", "0"),

@@ -280,15 +280,19 @@ func (e *Efficiencies) checkScales(path string, scales []Scale) error {
 // LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means
 // no effect. A word that is no path can only be meant for the name of built-in ones.
 func LoadEfficiency(file string) (hardware.Efficiency, error) {
+	own, err := readEfficiency(file)
+	return own.Efficiency, err
+}
+
+// readEfficiency reads an efficiency file with all that it may state beside its constants.
+func readEfficiency(file string) (e ownEfficiency, err error) {
 	if !IsEfficiencyPath(file) {
-		return hardware.Efficiency{},
-			fmt.Errorf("%w, or a path that ends in .yaml", strict.NotFound("efficiency", file, EfficiencyNames()))
+		return e, fmt.Errorf("%w, or a path that ends in .yaml", strict.NotFound("efficiency", file, EfficiencyNames()))
 	}
 	data, err := ReadFile("efficiency", file)
 	if err != nil {
-		return hardware.Efficiency{}, err
+		return e, err
 	}
-	var e hardware.Efficiency
 	where, err := strict.Decode(file, data, &e)
 	switch {
 	case err != nil && isEfficiencies(file, data):
@@ -302,6 +306,9 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 		if _, ok := where.At[f.Key]; !ok && !f.Optional {
 			return e, where.Errorf(f.Key, "missing; an efficiency file states every constant")
 		}
+	}
+	if key := e.LeftOut.wrong(); key != "" {
+		return e, where.Errorf(key, "cannot be of runs that were left out; expected two runs and more, and errors in percent")
 	}
 	var wrong *hardware.RangeError
 	if err := e.Validate(); errors.As(err, &wrong) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -144,6 +145,25 @@ func (c *Calibration) source() string {
 		}
 	}
 	return s + "; from " + c.Prior.Source
+}
+
+// leftOut is what the file says of its errors; nil: no run could be left out, or one of both latencies was not measured.
+func (c *Calibration) leftOut() *catalog.LeftOut {
+	var tpot, ttft validation.Errors
+	for i := range c.Errors {
+		switch e := &c.Errors[i]; e.Metric {
+		case measured.TPOT.String():
+			tpot = e.LeftOut
+		case measured.TTFT.String():
+			ttft = e.LeftOut
+		}
+	}
+	runs := min(tpot.N, ttft.N)
+	if runs < 2 {
+		return nil
+	}
+	return &catalog.LeftOut{Runs: runs, TPOTMedianPct: tpot.MedianPct, TPOTP90Pct: tpot.P90Pct,
+		TTFTMedianPct: ttft.MedianPct, TTFTP90Pct: ttft.P90Pct}
 }
 
 // Head is the comment above the constants in the file.

@@ -28,7 +28,7 @@ func OpenFile(ctx context.Context, path string) (*File, error) {
 
 // Write writes the efficiencies.
 func (f *File) Write(c *Calibration) error {
-	err := WriteEfficiency(f.file, &c.Efficiency, c.Head())
+	err := WriteEfficiency(f.file, &c.Efficiency, c.leftOut(), c.Head())
 	if err == nil {
 		err = f.file.Keep()
 	}

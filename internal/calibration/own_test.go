@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -135,6 +136,34 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 		"moe_layer_s, quantized_layer_s, mixer_layer_s, eager_launch, rank_s, step_s, sequence_host_s, collective_s.")
 }
 
+// TestAFileSaysHowFarOffItsRunsWereLeftOut, which run, size and explain print; where nothing could be left out it says
+// nothing.
+func TestAFileSaysHowFarOffItsRunsWereLeftOut(t *testing.T) {
+	runs := dense.Grid(1, 64)
+	fittest.Measure(t, runs, fittest.Truth(t))
+	c := own(t, runs)
+	path := filepath.Join(t.TempDir(), "own.yaml")
+	write := func(c *Calibration) (catalog.LeftOut, bool) {
+		var b bytes.Buffer
+		require.NoError(t, WriteEfficiency(&b, &c.Efficiency, c.leftOut(), c.Head()))
+		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+		e, err := catalog.LoadEfficiency(path)
+		require.NoError(t, err)
+		require.Equal(t, c.Efficiency, e)
+		return catalog.LeftOutOf(path)
+	}
+	left, ok := write(c)
+	require.True(t, ok)
+	tpot, ttft := errorsOf(t, c, measured.TPOT).LeftOut, errorsOf(t, c, measured.TTFT).LeftOut
+	assert.Equal(t, len(runs), left.Runs)
+	for _, of := range [][2]float64{{tpot.MedianPct, left.TPOTMedianPct}, {tpot.P90Pct, left.TPOTP90Pct},
+		{ttft.MedianPct, left.TTFTMedianPct}, {ttft.P90Pct, left.TTFTP90Pct}} {
+		assert.InEpsilon(t, of[0], of[1], 0.01, "three digits of it")
+	}
+	_, ok = write(own(t, runs[:1]))
+	assert.False(t, ok)
+}
+
 func TestWhatIsSwitchedOffStaysOff(t *testing.T) {
 	runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(64, 200, 40)}
 	fittest.Measure(t, runs, fittest.Truth(t))
@@ -228,7 +257,7 @@ func TestRunsOfSeveralModelsStartFromWhatIsBetween(t *testing.T) {
 	dir := t.TempDir()
 	for r, e := range map[*measured.Run]hardware.Efficiency{&a: slow, &b: fast} {
 		var text bytes.Buffer
-		require.NoError(t, WriteEfficiency(&text, &e, "of one model"))
+		require.NoError(t, WriteEfficiency(&text, &e, nil, "of one model"))
 		path := filepath.Join(dir, r.Labels.Model+".yaml")
 		require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 		r.Scenario = strings.Replace(r.Scenario, "efficiency: prior", "efficiency: "+path, 1)

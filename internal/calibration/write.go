@@ -74,9 +74,20 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// WriteEfficiency writes an efficiency file that run accepts.
-func WriteEfficiency(w io.Writer, e *hardware.Efficiency, head string) error {
-	_, err := io.WriteString(w, comment(head)+block(e, ""))
+// WriteEfficiency writes an efficiency file that run accepts, with the errors of runs left out where they are known.
+func WriteEfficiency(w io.Writer, e *hardware.Efficiency, left *catalog.LeftOut, head string) error {
+	text := comment(head) + block(e, "")
+	if left != nil {
+		text += fmt.Sprintf("left_out: # errors of its own runs, each predicted by the others\n  runs: %d\n", left.Runs)
+		for _, of := range []struct {
+			key string
+			pct float64
+		}{{"tpot_median_pct", left.TPOTMedianPct}, {"tpot_p90_pct", left.TPOTP90Pct},
+			{"ttft_median_pct", left.TTFTMedianPct}, {"ttft_p90_pct", left.TTFTP90Pct}} {
+			text += fmt.Sprintf("  %s: %s\n", of.key, digits(of.pct))
+		}
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -26,7 +26,7 @@ func writePrior(t *testing.T, change func(*hardware.Efficiency)) string {
 
 func written(t require.TestingT, dir string, e *hardware.Efficiency) string {
 	var b bytes.Buffer
-	require.NoError(t, WriteEfficiency(&b, e, "One line.\nAnother."))
+	require.NoError(t, WriteEfficiency(&b, e, nil, "One line.\nAnother."))
 	assert.True(t, strings.HasPrefix(b.String(), "# One line.\n# Another.\nbandwidth: "))
 	path := filepath.Join(dir, "efficiency.yaml")
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))

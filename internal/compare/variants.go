@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,10 +96,21 @@ func (v *variant) named(err error) error {
 	if change, set := "", errors.As(err, &at); set {
 		change, set = strings.CutPrefix(at.Where, "--set ")
 		if said, with := strings.CutPrefix(v.label, "--with "); set && with && slices.Contains(strings.Fields(said), change) {
-			return strict.Errorf(v.label, "%s", at.Message) // the user wrote no --set
+			return strict.Errorf(v.label, "%s%s", at.Message, withSpaces(said)) // the user wrote no --set
 		}
 	}
 	return fmt.Errorf("%s: %w", v.label, err)
+}
+
+// comma stands between two settings, where a space is meant: a value may have commas itself.
+var comma = regexp.MustCompile(`, *([a-z_][a-z0-9_.-]*=)`)
+
+// withSpaces says how several changes of one variant are written, where commas stand between them; empty: none do.
+func withSpaces(said string) string {
+	if spaced := comma.ReplaceAllString(said, " $1"); spaced != said {
+		return fmt.Sprintf("; changes of one variant have spaces between them: --with '%s'", spaced)
+	}
+	return ""
 }
 
 // nameDistinctly gives every variant a name, and scenarios of one name numbers. Names are those of folders too.

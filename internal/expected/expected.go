@@ -13,7 +13,8 @@ import (
 )
 
 // Of returns the errors to expect of each kind of replica of a scenario, in the order of its pools. None: the
-// efficiencies are the user's own, or those of an engine that nobody measures, such as the textbook's.
+// efficiencies are those of an engine that nobody measures, such as the textbook's, or the user's own, in a file that
+// says no errors.
 func Of(s *configs.Scenario) []metrics.ExpectedError {
 	var all []metrics.ExpectedError
 	for i := range s.Pools {
@@ -28,10 +29,35 @@ func Of(s *configs.Scenario) []metrics.ExpectedError {
 
 // OfPool returns the error to expect of one pool of a scenario; none: as Of says.
 func OfPool(s *configs.Scenario, p *configs.Pool) []metrics.ExpectedError {
-	if x, ok := builtIn().of(s, p); ok {
+	x, ok := builtIn().of(s, p)
+	if catalog.IsEfficiencyPath(p.Efficiency.Base) {
+		x, ok = ofFile(s, p)
+	}
+	if ok {
 		return []metrics.ExpectedError{x}
 	}
 	return nil
+}
+
+// ofFile returns the errors that the file of a pool's constants says of the runs that it was fitted to.
+func ofFile(s *configs.Scenario, p *configs.Pool) (x metrics.ExpectedError, ok bool) {
+	if p.Role == "encode" || p.Efficiency.Constants != (configs.Constants{}) {
+		return x, false
+	}
+	left, ok := catalog.LeftOutOf(p.Efficiency.Base)
+	return metrics.ExpectedError{
+		Model: modelOf(s), GPU: p.GPU.Name(), Engine: p.Engine, LeftOut: string(Run), Runs: left.Runs, Deployments: 1,
+		TPOT: metrics.ErrorSpread{MedianPct: left.TPOTMedianPct, P90Pct: left.TPOTP90Pct},
+		TTFT: metrics.ErrorSpread{MedianPct: left.TTFTMedianPct, P90Pct: left.TTFTP90Pct}, Measured: p.Engine,
+	}, ok
+}
+
+// modelOf names the model of a scenario, as it was published or changed.
+func modelOf(s *configs.Scenario) string {
+	if s.Model.Override != "" {
+		return s.Model.Config + " (changed)" // which nobody measured
+	}
+	return s.Model.Config
 }
 
 // TTFTOf returns the error to expect of a scenario's TTFT, which is that of the pools that read prompts: the largest
@@ -68,10 +94,7 @@ func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError,
 		p.Efficiency.Constants != (configs.Constants{}) {
 		return metrics.ExpectedError{}, false
 	}
-	model := s.Model.Config
-	if s.Model.Override != "" {
-		model += " (changed)" // which nobody measured
-	}
+	model := modelOf(s)
 	e, ok := t.entry(engine, names.ShapeOf(model), p.GPU.From)
 	if p.Role != "serve" {
 		e, ok = t.separate(engine, names.ShapeOf(model), catalog.Chip(p.GPU.From))
@@ -117,9 +140,12 @@ func Sentences(all []metrics.ExpectedError) (lines []string) {
 
 // Sentence says an error to expect in a line.
 func Sentence(x *metrics.ExpectedError) string {
-	return fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s): %s; %s of %s", percent(x.TPOT.MedianPct),
-		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct), Because(x), text.Counted(x.Runs, "run"),
-		text.Counted(x.Deployments, "deployment"))
+	runs := text.Counted(x.Runs, "run")
+	if LeftOut(x.LeftOut) != Run {
+		runs += " of " + text.Counted(x.Deployments, "deployment")
+	}
+	return fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s): %s; %s", percent(x.TPOT.MedianPct),
+		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct), Because(x), runs)
 }
 
 // Because says what was measured that the errors are of.
@@ -134,6 +160,8 @@ func Because(x *metrics.ExpectedError) string {
 	}
 	// Single steps and throughputs of a GPU may have been measured, of which these errors are not.
 	switch LeftOut(x.LeftOut) {
+	case Run:
+		return "runs that its own constants were fitted to, each left out in turn; deployments unlike theirs may be further off"
 	case Deployment:
 		return model + " on " + x.GPU + " was measured" + under + ", left out of the fit"
 	case Pair:

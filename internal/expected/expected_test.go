@@ -1,6 +1,8 @@
 package expected
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -118,6 +121,27 @@ func TestPoolsAndEnginesHaveErrorsOfTheirOwn(t *testing.T) {
 		_, ok = one(pool)
 		assert.False(t, ok, "%s: nobody measured it", pool)
 	}
+}
+
+// TestAFileSaysTheErrorsOfItsOwnRuns: constants that decodesim calibrate wrote are as good as they were on its data, and
+// nobody knows how good others are.
+func TestAFileSaysTheErrorsOfItsOwnRuns(t *testing.T) {
+	of := func(more, changes string) []metrics.ExpectedError {
+		e, err := catalog.LoadEfficiency("testdata/own.yaml")
+		require.NoError(t, err)
+		require.Equal(t, 0.9, e.Bandwidth)
+		data, err := os.ReadFile("testdata/own.yaml")
+		require.NoError(t, err)
+		file := filepath.Join(t.TempDir(), "own.yaml")
+		require.NoError(t, os.WriteFile(file, append(data, more...), 0o600))
+		return Of(scenario(t, "{gpu: h100-sxm, tensor_parallel: 4, efficiency: {base: "+file+changes+"}}"))
+	}
+	const errors = "left_out: {runs: 5, tpot_median_pct: 2, tpot_p90_pct: 4, ttft_median_pct: 6, ttft_p90_pct: 20}\n"
+	assert.Equal(t, []string{"TPOT within 2.0 % (nine in ten 4.0 %), TTFT 6.0 % (20.0 %): runs that its own constants were " +
+		"fitted to, each left out in turn; deployments unlike theirs may be further off; 5 runs"}, Sentences(of(errors, "")))
+	assert.Empty(t, of("", ""), "the file says none")
+	assert.Empty(t, of(errors, ", layer_s: 1e-3"), "the scenario has other constants than the file")
+	assert.Empty(t, of(strings.Replace(errors, "runs: 5", "runs: 1", 1), ""), "of one run nothing was left out")
 }
 
 // TestTheEmbeddedTableIsWhole: it reads back as it was written, and has an answer for whatever was measured or not

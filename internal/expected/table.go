@@ -46,6 +46,9 @@ const (
 	Disaggregated LeftOut = "disaggregated"
 )
 
+// Run: one run alone was left out of the fit to a user's own, whose file says so.
+const Run LeftOut = "run"
+
 // Separate pools on a GPU or of a model of which no latency was measured: their errors are those of pools that were
 // measured, which is less than is to be expected.
 const (

@@ -66,6 +66,19 @@ func TestWhyNothingIsFoundNamesNoBudgetThatNobodyGave(t *testing.T) {
 	assert.Contains(t, free.whyNone(&family{topology: configs.Disaggregated}), "no pair of pools")
 }
 
+// TestTokensCostWhatTheyDoWhileTheLoadGoesOn: what the prompts and the outputs of an hour of the load cost is an hour's
+// rent, however long the last answers of a run take.
+func TestTokensCostWhatTheyDoWhileTheLoadGoesOn(t *testing.T) {
+	s := &metrics.Summary{Tokens: metrics.Tokens{Prompt: 2e6, Output: 1e6}, Cost: &metrics.Cost{USDPerHour: 36,
+		USDPerMillionOutputTokens: 5, Split: &metrics.Split{InputShare: 0.25, USDPerMillionInputTokens: 9,
+			USDPerMillionOutputTokens: 9}}}
+	x := costOf(s, 100) // seconds, of a cent each
+	assert.InDelta(t, 1, x.USDPerMillionOutputTokens, 1e-12)
+	assert.InDelta(t, 0.125, x.Split.USDPerMillionInputTokens, 1e-12)
+	assert.InDelta(t, 0.75, x.Split.USDPerMillionOutputTokens, 1e-12)
+	assert.Equal(t, 5.0, s.Cost.USDPerMillionOutputTokens, "the summary is that of the run")
+}
+
 // TestWhatIdlingCostsIsASumThatSomebodyCounts, or said to be none.
 func TestWhatIdlingCostsIsASumThatSomebodyCounts(t *testing.T) {
 	r := &Replay{Cost: &metrics.Cost{USDPerHour: 2.25, IdleUSDPerHour: 9.53e-6, PeakUSDPerHour: 0.213}}

@@ -135,12 +135,12 @@ func searchWords(s *Sizing) string {
 	return words
 }
 
-// packedOnly says how far even the roofline limit goes.
+// packedOnly says how far even the roofline limit goes, of the deployments that were tried.
 func packedOnly(s *Sizing, ratePerS float64) string {
 	if s.RooflineLimitPerS < ratePerS {
-		return "; the roofline limit of the best is " + text.Significant(s.RooflineLimitPerS)
+		return "; the highest roofline limit of those tried is " + text.Significant(s.RooflineLimitPerS)
 	}
-	return ", although the roofline limit is " + text.Significant(s.RooflineLimitPerS)
+	return ", although the highest roofline limit of those tried is " + text.Significant(s.RooflineLimitPerS)
 }
 
 // sentences say which deployment, how sure that is and how far it is from what is possible.
@@ -163,7 +163,8 @@ func sentences(s *Sizing) []string {
 	limits := fmt.Sprintf("That is %s of its roofline limit, %s %s", text.Percent(b.OfPerfect),
 		text.Significant(b.RooflineLimitPerS), s.unit())
 	if s.AtPerS == 0 { // otherwise more replicas always have a higher one
-		limits += "; the highest roofline limit of all is " + text.Significant(s.RooflineLimitPerS)
+		limits += fmt.Sprintf("; the highest of the %s is %s", text.Counted(len(s.Candidates), "deployment"),
+			text.Significant(s.RooflineLimitPerS))
 	}
 	all = append(all, limits+".")
 	if s.Lead != nil {

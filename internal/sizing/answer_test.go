@@ -92,7 +92,7 @@ func TestASearchIsReportedInSentences(t *testing.T) {
 		"toy · llama · up to 8 × h100-sxm · seed 1 · 90 % of requests with TTFT ≤ 500 ms and TPOT ≤ 40 ms\n",
 		"2 deployments, of which 1 simulated: 99 simulations of up to 400 requests, the last ones under 5 seeds\n",
 		"1P3D tp2 on 8 × h100-sxm, $32.00 per hour sustains 20.0 requests/s (95 %: 19.0 to 21.0 over 5 seeds).\n",
-		"That is 40.0 % of its roofline limit, 50.0 requests/s; the highest roofline limit of all is 60.0.\n",
+		"That is 40.0 % of its roofline limit, 50.0 requests/s; the highest of the 2 deployments is 60.0.\n",
 		"Runner-up: 4 × tp2 on 8 GPUs; the first sustains +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be " +
 			"chance: ~.\n",
 		"  1P3D tp2: TTFT first: at 20.1 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT; prefill busy " +

@@ -104,6 +104,9 @@ func TestEveryKindHasARow(t *testing.T) {
 		assert.GreaterOrEqual(t, r.USDPerHour, a.Best.USDPerHour, r.Name)
 		assert.True(t, r.CheapestOfGPU || r.Name != a.Best.Name || r.Topology != a.Best.Topology, "the answer leads its kind")
 		assert.InDelta(t, r.USDPerHour/3600/(40*60)*1e6, r.USDPerMillionTokens, 0.1*r.USDPerMillionTokens, "60 tokens each")
+		if x := r.Spending.split(); x.USDPerMillionInputTokens > 0 { // 60 output tokens to each prompt
+			assert.InEpsilon(t, r.USDPerMillionTokens*(1-x.InputShare), x.USDPerMillionOutputTokens, 0.05, r.Name)
+		}
 		if r.CheapestOfGPU {
 			leaders++
 			assertMore(t, r)

@@ -76,7 +76,7 @@ type Replay struct {
 	Requests int64             `json:"requests"` // completed
 	RatePerS float64           `json:"rate_per_s"`
 	SLO      []metrics.Verdict `json:"slo"`
-	Cost     *metrics.Cost     `json:"cost,omitempty"`      // what is paid, also for idling and for the busiest window
+	Cost     *metrics.Cost     `json:"cost,omitempty"`      // what is paid; tokens at their price while the load goes on
 	Energy   *metrics.Energy   `json:"energy,omitempty"`    // what is drawn
 	Gaps     []metrics.Gap     `json:"itl_parts,omitempty"` // what gaps between tokens are made of
 }
@@ -334,9 +334,10 @@ func (z *sizer) check(best *configs.Scenario) error {
 		replayed.Energy = configs.DefaultEnergy()
 	}
 	var summary *metrics.Summary
+	spanS := 0.0
 	resolved := best // its servers are started with the limits that follow from their memory
 	err := load.Replayed(z.ctx, replayed, z.options.Version, func(b *build.Built, r *run.Result) {
-		summary, resolved = r.Summary, b.Scenario
+		summary, spanS, resolved = r.Summary, b.SpanS, b.Scenario
 		z.out.show(b, r)
 	})
 	if err != nil {
@@ -344,7 +345,7 @@ func (z *sizer) check(best *configs.Scenario) error {
 	}
 	r := &Replay{Arrived: summary.Requests.Arrived, Requests: summary.Requests.Completed,
 		RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules,
-		Cost: summary.Cost, Energy: summary.Energy, Gaps: summary.Gaps}
+		Cost: costOf(summary, spanS), Energy: summary.Energy, Gaps: summary.Gaps}
 	if rule := z.slo.shareRule(); rule != nil && summary.SLO != nil {
 		r.SLO = slices.Concat([]metrics.Verdict{rule.Judge(summary.SLO.Attainment)}, r.SLO)
 	}

@@ -37,7 +37,9 @@ func spendingOf(b *build.Built, c *sim.Cluster, completed int64) *Spending {
 		s.JPerOutputToken, s.JPerRequest, s.MeanW = e.JPerOutputToken, e.JPerRequest, e.MeanW
 		s.GCO2PerMillion = e.GCO2PerMillion
 	}
-	s.Split = metrics.SplitOf(c, &d, d.USDPerHour)
+	if x := metrics.SplitOf(c, &d, d.USDPerHour); x != nil {
+		s.Split = whileItGoesOn(x, d.USDPerHour, b.SpanS, all.PromptTokens, all.OutputTokens)
+	}
 	if d.USDPerHour > 0 {
 		for i := range d.Pools {
 			t := c.PoolTotals(i)
@@ -49,6 +51,27 @@ func spendingOf(b *build.Built, c *sim.Cluster, completed int64) *Spending {
 		return nil
 	}
 	return s
+}
+
+// whileItGoesOn has tokens cost what they do under a load that goes on: rent of the time in which requests arrive, over
+// the tokens of those requests. A run lasts longer, until its last token, and next to nothing is served in that time.
+func whileItGoesOn(x *metrics.Split, usdPerHour, spanS float64, prompt, output int64) *metrics.Split {
+	usd := 1e6 * usdPerHour / 3600 * spanS
+	return &metrics.Split{InputShare: x.InputShare, USDPerMillionInputTokens: x.InputShare * usd / float64(prompt),
+		USDPerMillionOutputTokens: (1 - x.InputShare) * usd / float64(output)}
+}
+
+// costOf is the rent of a replay, with tokens at the price that they have while its load goes on; nil: it has none.
+func costOf(s *metrics.Summary, spanS float64) *metrics.Cost {
+	if s.Cost == nil || !(spanS > 0) {
+		return s.Cost
+	}
+	x, output := *s.Cost, s.Tokens.Output
+	x.USDPerMillionOutputTokens = 1e6 * x.USDPerHour / 3600 * spanS / float64(output)
+	if x.Split != nil {
+		x.Split = whileItGoesOn(x.Split, x.USDPerHour, spanS, s.Tokens.Prompt, output)
+	}
+	return &x
 }
 
 // joules is what an output token takes; 0: it is not known.
