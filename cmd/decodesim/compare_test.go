@@ -231,8 +231,9 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 		"chat.yaml big.yaml": "big.yaml:3:9: pools[0]: llama-3.1-70b does not fit on 1 × h100-sxm",
 		"chat.yaml --with model=llama-3.1-70b": "--with model=llama-3.1-70b: chat.yaml:3:9: pools[0]: " +
 			"llama-3.1-70b does not fit",
-		"chat.yaml --with weigths=fp8":           `--with weigths=fp8: no key "weigths"; did you mean "weights"?`,
-		"chat.yaml --with a=1,b=2":               `; changes of one variant have spaces between them: --with 'a=1 b=2'`,
+		"chat.yaml --with weigths=fp8": `--with weigths=fp8: no key "weigths"; did you mean "weights"?`,
+		"chat.yaml --with seed=2,weights=fp8": `--with seed=2,weights=fp8: expected an integer, got "2,weights=fp8"; ` +
+			`changes of one variant have spaces between them: --with 'seed=2 weights=fp8'`,
 		"chat.yaml --with weights":               "--with weights: expected key=value",
 		"chat.yaml --engines vllm-v1,vlm-v0":     `--engines: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
 		"chat.yaml --engines sglang,orca,sglang": `--engines "sglang,orca,sglang": sglang twice; expected every engine once`,

@@ -313,7 +313,7 @@ func TestExplainSaysWhatIsAchievedOfThePeaks(t *testing.T) {
 	own := sets.Default
 	own.MoECompute = 0.03
 	var file bytes.Buffer
-	require.NoError(t, calibration.WriteEfficiency(&file, &own, "by hand"))
+	require.NoError(t, calibration.WriteEfficiency(&file, &own, nil, "by hand"))
 	require.NoError(t, os.WriteFile("own.yaml", file.Bytes(), 0o600))
 
 	x := explained(t, append(args, "300")...)
@@ -337,7 +337,7 @@ func TestExplainSaysWhatIsAchievedOfThePeaks(t *testing.T) {
 	}
 	own.AttentionCompute = 0.03
 	file.Reset()
-	require.NoError(t, calibration.WriteEfficiency(&file, &own, "by hand"))
+	require.NoError(t, calibration.WriteEfficiency(&file, &own, nil, "by hand"))
 	require.NoError(t, os.WriteFile("own.yaml", file.Bytes(), 0o600))
 	assert.Contains(t, strings.Join(explained(t, append(args, "300")...).Warnings, "\n"), "KV cache, attention: ",
 		"of attention too")

@@ -99,7 +99,7 @@ func TestARateThatNobodyCarriesIsSaid(t *testing.T) {
 	status, out, errOut := try("size", "study.yaml", "--out", "out", "--set", "rate.min=null", "--set", "rate.max=null",
 		"--set", "rate.at=100000")
 	require.Equal(t, exitOK, status, errOut)
-	assert.Contains(t, out, "no deployment sustains 100,000 requests/s; the highest roofline limit of those tried is ")
+	assert.Contains(t, out, "no deployment sustains 100,000 requests/s; the highest roofline limit that was tried is ")
 	assert.NotContains(t, entries(t, "out"), "best.yaml")
 }
 

@@ -13,6 +13,7 @@
 //	limits.go static_reserve.go  what engines take on some GPUs, and the memory that SGLang leaves free
 //	graphs.go rules.go           the CUDA graphs that an engine captures, and by what a release schedules
 //	efficiencies.go kin.go       engines/efficiencies/
+//	left_out.go                  how far off an efficiency file of one's own says that its runs were
 //	acceptance.go                acceptance/
 //	presets.go                   workloads/, which a scenario can begin from
 package catalog

@@ -18,8 +18,8 @@ type LeftOut struct {
 	TTFTP90Pct    float64 `yaml:"ttft_p90_pct"`
 }
 
-// LeftOutOf returns the errors that an efficiency file states of its own runs. False: it states none, or cannot be read,
-// which is refused where it is to price something.
+// LeftOutOf returns the errors that an efficiency file states of its own runs. False: it states none, or cannot be
+// read, which is refused where it is to price something.
 func LeftOutOf(file string) (LeftOut, bool) {
 	own, err := readEfficiency(file)
 	if err != nil || own.LeftOut == nil {

@@ -147,7 +147,8 @@ func (c *Calibration) source() string {
 	return s + "; from " + c.Prior.Source
 }
 
-// leftOut is what the file says of its errors; nil: no run could be left out, or one of both latencies was not measured.
+// leftOut is what the file says of its errors; nil: no run could be left out, or one of both latencies was not
+// measured.
 func (c *Calibration) leftOut() *catalog.LeftOut {
 	var tpot, ttft validation.Errors
 	for i := range c.Errors {

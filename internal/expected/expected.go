@@ -161,7 +161,8 @@ func Because(x *metrics.ExpectedError) string {
 	// Single steps and throughputs of a GPU may have been measured, of which these errors are not.
 	switch LeftOut(x.LeftOut) {
 	case Run:
-		return "runs that its own constants were fitted to, each left out in turn; deployments unlike theirs may be further off"
+		return "runs that its own constants were fitted to, each left out in turn; deployments unlike theirs may be " +
+			"further off"
 	case Deployment:
 		return model + " on " + x.GPU + " was measured" + under + ", left out of the fit"
 	case Pair:

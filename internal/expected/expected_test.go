@@ -123,8 +123,8 @@ func TestPoolsAndEnginesHaveErrorsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestAFileSaysTheErrorsOfItsOwnRuns: constants that decodesim calibrate wrote are as good as they were on its data, and
-// nobody knows how good others are.
+// TestAFileSaysTheErrorsOfItsOwnRuns: constants that decodesim calibrate wrote are as good as they were on its data,
+// and nobody knows how good others are.
 func TestAFileSaysTheErrorsOfItsOwnRuns(t *testing.T) {
 	of := func(more, changes string) []metrics.ExpectedError {
 		e, err := catalog.LoadEfficiency("testdata/own.yaml")
@@ -137,8 +137,9 @@ func TestAFileSaysTheErrorsOfItsOwnRuns(t *testing.T) {
 		return Of(scenario(t, "{gpu: h100-sxm, tensor_parallel: 4, efficiency: {base: "+file+changes+"}}"))
 	}
 	const errors = "left_out: {runs: 5, tpot_median_pct: 2, tpot_p90_pct: 4, ttft_median_pct: 6, ttft_p90_pct: 20}\n"
-	assert.Equal(t, []string{"TPOT within 2.0 % (nine in ten 4.0 %), TTFT 6.0 % (20.0 %): runs that its own constants were " +
-		"fitted to, each left out in turn; deployments unlike theirs may be further off; 5 runs"}, Sentences(of(errors, "")))
+	assert.Equal(t, []string{"TPOT within 2.0 % (nine in ten 4.0 %), TTFT 6.0 % (20.0 %): runs that its own constants " +
+		"were fitted to, each left out in turn; deployments unlike theirs may be further off; 5 runs"},
+		Sentences(of(errors, "")))
 	assert.Empty(t, of("", ""), "the file says none")
 	assert.Empty(t, of(errors, ", layer_s: 1e-3"), "the scenario has other constants than the file")
 	assert.Empty(t, of(strings.Replace(errors, "runs: 5", "runs: 1", 1), ""), "of one run nothing was left out")

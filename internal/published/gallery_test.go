@@ -150,6 +150,8 @@ func galleryAbridged(t *testing.T, printed string, moving bool) string {
 		{"p50 chunk gap ", "p50 gap between chunks "},
 		{"task time ", "Task time "},
 		{"KV transfers ", "KV transfers: "},
+		{"KV tiers ", "KV tiers: "},
+		{"adapters ", "Adapters: "},
 		{"SLO ", ""},
 		{"over time ", "Over time: "},
 		{"warning: the queue ", "The queue "},

@@ -138,9 +138,9 @@ func searchWords(s *Sizing) string {
 // packedOnly says how far even the roofline limit goes, of the deployments that were tried.
 func packedOnly(s *Sizing, ratePerS float64) string {
 	if s.RooflineLimitPerS < ratePerS {
-		return "; the highest roofline limit of those tried is " + text.Significant(s.RooflineLimitPerS)
+		return "; the highest roofline limit that was tried is " + text.Significant(s.RooflineLimitPerS)
 	}
-	return ", although the highest roofline limit of those tried is " + text.Significant(s.RooflineLimitPerS)
+	return ", although the highest roofline limit that was tried is " + text.Significant(s.RooflineLimitPerS)
 }
 
 // sentences say which deployment, how sure that is and how far it is from what is possible.

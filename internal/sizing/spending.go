@@ -54,7 +54,7 @@ func spendingOf(b *build.Built, c *sim.Cluster, completed int64) *Spending {
 }
 
 // whileItGoesOn has tokens cost what they do under a load that goes on: rent of the time in which requests arrive, over
-// the tokens of those requests. A run lasts longer, until its last token, and next to nothing is served in that time.
+// their tokens. A run lasts longer, until its last token, and serves ever fewer requests to its end.
 func whileItGoesOn(x *metrics.Split, usdPerHour, spanS float64, prompt, output int64) *metrics.Split {
 	usd := 1e6 * usdPerHour / 3600 * spanS
 	return &metrics.Split{InputShare: x.InputShare, USDPerMillionInputTokens: x.InputShare * usd / float64(prompt),
