@@ -164,7 +164,13 @@ func (r *Roofline) pad(l *load) {
 // With prompts, under launch_overlap, the longer of GPU and launch counts smoothly, as of memory and arithmetic: some
 // kernels take the GPU longer than the host, others the host. It is read off the steps of vLLM in H_steps: with their
 // deployment left out of the fit, steps of prompts alone are 7.0 % off in the median and 33 % nine times in ten, where
-// 12.3 and 42 by the longer of the two, and mixed ones 15.7 and 48 for 19.7 and 58.
+// 12.3 and 42 by the longer of the two, and mixed ones 15.7 and 48 for 19.7 and 58. Chunks of one prompt at a time look
+// like the longer of the two: of Qwen3.6-35B-A3B on two GPUs they take 40 to 42 ms from 513 to 4,224 tokens and 47, 53
+// and 59 for 5,280, 6,336 and 7,392, where 42 to 51 and 55, 60 and 65 are predicted. But steps of prompts that come
+// several at a time take 8 to 10 ms more than the same step of one, and no price knows of what arrives. In a trial of a
+// fit to the logs alone, in tenths of deployments left out, p of 1.5, 2, 3, 4 and 8 has mixed steps 12.1, 11.9, 12.1,
+// 12.3 and 12.4 % off in the median and 44, 43, 43, 42 and 43 nine times in ten, and steps of prompts alone 6.9, 7.4,
+// 9.4, 9.7 and 11.8, and 31, 29, 27, 27 and 27.
 //
 // Between its ranks an MoE layer has about half as many kernels more, which bring tokens to experts and back. vLLM 0.20
 // fuses no all-reduce with the norm behind it there (its logs say so), and launches the two of a layer apart. Of steps

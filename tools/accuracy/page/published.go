@@ -86,7 +86,10 @@ const logged = "" +
 	"step is launched before the engine looks at what the last has yielded: in a trial, runs of steps with " +
 	"prompts with the decode step before them were 5.7 % off in the median and 21 % nine times in ten, where " +
 	"the 1,228 steps with prompts of the same 618 runs, one by one, were 7.0 and 42 % off; a request feels the " +
-	"sum. A step of DeepSeek-V4 in which some sequence completes a block of 128 tokens takes 6.1 ms more, " +
+	"sum. It is so on one GPU alone, where the process of the engine launches kernels itself: a decode of " +
+	"Qwen3-32B before a step with prompts is logged 4 to 5 ms longer if that is in graphs and 10 to 11 if it is " +
+	"not, on two and eight GPUs 1 ms or less. A step of DeepSeek-V4 in which some sequence completes a block " +
+	"of 128 tokens takes 6.1 ms more, " +
 	"whatever the layout: under a load 16.7 % of its decode steps do, and of n sequences 1 − (127/128)ⁿ " +
 	"complete one in a step, 16.6 % of these; no price counts it, for it is of one release. Decodes of " +
 	"Qwen3-32B on one or two GPUs take 5 to 20 % longer than predicted for 17 to 32 sequences of uneven " +
