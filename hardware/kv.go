@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -46,11 +47,8 @@ func (d *Deployment) indexBytes(g *llm.AttentionGroup) float64 {
 }
 
 // kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are
-// enough and replicated beyond; a latent is replicated.
+// enough and replicated beyond, as a latent is, which counts as one.
 func (d *Deployment) kvShare(g *llm.AttentionGroup) float64 {
-	if g.Latent > 0 {
-		return 1
-	}
 	return math.Ceil(float64(g.KVHeads)/float64(d.Parallel.Tensor)) / float64(g.KVHeads)
 }
 
@@ -71,8 +69,8 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 			token += entry/float64(g.Ratio) + index
 			fixed += float64(entry * float64(g.Window))
 		case g.Window > 0 && g.Window <= wholeWindowMax:
-			windowed += entry + index
-			fixed += float64((entry + index) * float64(g.Window))
+			windowed += entry // an index is beside no such window
+			fixed += float64(entry * float64(g.Window))
 		case d.slides(&g):
 		default:
 			token += entry + index
@@ -89,15 +87,13 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 // those that slide, beside layers that see the whole context. Where attention is chunked, vLLM takes its cache for one
 // without such groups unless it is asked (vLLM 0.33.0, config/vllm.py).
 func (d *Deployment) slides(g *llm.AttentionGroup) bool {
-	if !d.HybridKV || g.Window <= wholeWindowMax || g.Chunked || g.Ratio > 0 {
-		return false
-	}
-	for _, other := range d.Model.Attention() {
-		if other.Window == 0 {
-			return true
-		}
-	}
-	return false
+	return g.Window > wholeWindowMax && !g.Chunked && g.Ratio == 0 && d.hasWindowGroups()
+}
+
+// hasWindowGroups reports whether a cache has groups for windows: where it may, beside layers that see the whole context.
+func (d *Deployment) hasWindowGroups() bool {
+	return d.HybridKV && slices.ContainsFunc(d.Model.Attention(),
+		func(g llm.AttentionGroup) bool { return g.Window == 0 })
 }
 
 // windowedCache returns what a token adds to the groups of sliding windows in the cache of one GPU of the largest
@@ -115,20 +111,18 @@ func (d *Deployment) windowedCache() (token float64, window int) {
 // slidingCache is windowedCache with the windows that are so short that each sequence is charged them whole, and what
 // that is.
 func (d *Deployment) slidingCache() (token float64, window int, short float64) {
-	whole := false
+	if !d.hasWindowGroups() {
+		return
+	}
 	for _, g := range d.Model.Attention() {
-		whole = whole || g.Window == 0
-		if d.HybridKV && g.Window > 0 && !g.Chunked && g.Ratio == 0 {
+		if g.Window > 0 && !g.Chunked && g.Ratio == 0 {
 			entry := float64(d.entryBytes(&g) * d.kvShare(&g))
 			token += entry
 			window = max(window, g.Window)
 			if g.Window <= wholeWindowMax {
-				short += float64((entry + d.indexBytes(&g)) * float64(g.Window))
+				short += float64(entry * float64(g.Window))
 			}
 		}
-	}
-	if !whole {
-		return 0, 0, 0
 	}
 	return token * d.stageShare(), window, short * d.stageShare()
 }

@@ -40,7 +40,7 @@ type Memory struct {
 // sequence are computed at once, in blocks of blockSize tokens. Short windows are no longer charged whole.
 func (m *Memory) PassWindows(d *Deployment, tokensMax, blockSize int, lags bool) {
 	token, window, short := d.slidingCache()
-	if token == 0 || m.TokenBytes == 0 {
+	if token == 0 {
 		return
 	}
 	m.Passing = sim.Passing{Blocks: int32(math.Ceil(token / m.TokenBytes)), Window: int32(window),

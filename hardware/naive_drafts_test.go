@@ -84,8 +84,12 @@ func decodesS(d *hardware.Deployment, windows []int, whole, rows float64, prompt
 					peak = d.GPU.FLOPS.FP8.Value
 				}
 			}
+			padding := 1.0
+			if p := latents(d, a, []part{{}})[0].padding; p > 0 && !v.index && !ideal(d) {
+				padding = p
+			}
 			readS += readingS
-			allS += powers(readingS, layers*pairs*v.k.decode/(peak*achieved), overlap)
+			allS += powers(readingS, layers*pairs*v.k.decode/(peak*achieved)*padding, overlap)
 		}
 	}
 	return allS, readS
@@ -203,6 +207,40 @@ func drafter(t *testing.T, random *rand.Rand) hardware.Deployment {
 	return d
 }
 
+// randomDrafts draws a step of which each decode verifies as many drafts as it may, or fewer, or none does.
+func randomDrafts(random *rand.Rand, d *hardware.Deployment) verified {
+	b := verified{batch: randomBatch(random, 1<<15)}
+	none := random.IntN(5) == 0
+	for i := range b.decodes {
+		b.decodes[i] += 8
+		k := 0
+		if !none {
+			k = d.Speculation.Tokens - random.IntN(2)*random.IntN(d.Speculation.Tokens+1)
+		}
+		b.drafts = append(b.drafts, k)
+	}
+	return b
+}
+
+// compareDrafts compares the price of a step, and what it says of reading caches, with the naive sum.
+func compareDrafts(t *testing.T, random *rand.Rand, d *hardware.Deployment, b verified) {
+	var g sim.Segment
+	r := hardware.NewRoofline(*d, random.IntN(30))
+	s := b.shape(d)
+	r.Price([]sim.Shape{s}, &g)
+	wantS, readS := naiveDrafts(d, b)
+	what := []any{"%s %+v %+v %+v, %+v %v", d.Model.Name, d.Parallel, d.Launch, d.Efficiency, b.batch, b.drafts}
+	rounding := 20 * float64(1+d.Speculation.Tokens+len(b.decodes))
+	if s.Drafts == 0 {
+		rounding += roundingPS(s)
+	}
+	require.InDelta(t, wantS*1e12, float64(g.First), rounding+1e-9*wantS*1e12, what...)
+	require.Empty(t, partsBroken(&g), what...)
+	if len(b.chunks) == 0 {
+		require.InDelta(t, readS*1e12, float64(g.Part[sim.KV].A), rounding+1e-9*readS*1e12, what...)
+	}
+}
+
 // TestAStepWithDraftsIsTheNaiveSum of verifying them and of the passes that draft, with real losses and with none, of
 // as many drafts in each sequence or of fewer in some, beside prompts or not; so is what it says of reading caches.
 func TestAStepWithDraftsIsTheNaiveSum(t *testing.T) {
@@ -210,34 +248,12 @@ func TestAStepWithDraftsIsTheNaiveSum(t *testing.T) {
 	met := map[string]int{}
 	for range 600 {
 		d := drafter(t, random)
-		b := verified{batch: randomBatch(random, 1<<15)}
-		none := random.IntN(5) == 0
-		for i := range b.decodes {
-			b.decodes[i] += 8
-			k := 0
-			if !none {
-				k = d.Speculation.Tokens - random.IntN(2)*random.IntN(d.Speculation.Tokens+1)
-			}
-			b.drafts = append(b.drafts, k)
-		}
-		var g sim.Segment
-		r := hardware.NewRoofline(d, random.IntN(30))
-		s := b.shape(&d)
-		r.Price([]sim.Shape{s}, &g)
-		wantS, readS := naiveDrafts(&d, b)
-		what := []any{"%s %+v, %+v %v", d.Model.Name, d.Launch, b.batch, b.drafts}
-		rounding := 20 * float64(1+d.Speculation.Tokens+len(b.decodes))
-		if s.Drafts == 0 {
-			rounding += roundingPS(s)
-		}
-		require.InDelta(t, wantS*1e12, float64(g.First), rounding+1e-9*wantS*1e12, what...)
-		require.Empty(t, partsBroken(&g), what...)
-		if len(b.chunks) == 0 {
-			require.InDelta(t, readS*1e12, float64(g.Part[sim.KV].A), rounding+1e-9*readS*1e12, what...)
-		}
+		b := randomDrafts(random, &d)
+		compareDrafts(t, random, &d, b)
+		none := b.all() == 0
 		for name, on := range map[string]bool{
 			"even": b.all() > 0 && b.all()%len(b.decodes) == 0, "uneven": b.all() > 0 && b.all()%len(b.decodes) > 0,
-			"prompts": b.all() > 0 && len(b.chunks) > 0, "none": none, "eager": d.Launch.Eager && b.all() > 0,
+			"prompts": b.all() > 0 && len(b.chunks) > 0, "none": none && len(b.decodes) > 0, "eager": d.Launch.Eager && b.all() > 0,
 			"host": d.Speculation.HostS > 0 && b.all() > 0,
 		} {
 			if on {
@@ -246,4 +262,17 @@ func TestAStepWithDraftsIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	assert.Len(t, met, 6, "every feature was met: %v", met)
+}
+
+// TestAStepWithDraftsOfASmallModelIsTheNaiveSum, where numbers of heads, experts, elements and tokens are down to one.
+func TestAStepWithDraftsOfASmallModelIsTheNaiveSum(t *testing.T) {
+	random := rand.New(rand.NewPCG(53, 54))
+	for range 300 {
+		d := smallDeployment(t, random)
+		d.Parallel.Pipeline, d.Parallel.Data, d.Parallel.Expert = 1, 0, false
+		d.Parallel.AllToAll, d.Parallel.Overlap, d.Routing = "", "", hardware.Routing{}
+		method := []string{"eagle", "medusa", "ngram"}[random.IntN(3)]
+		d = speculating(t, d, method, 1+random.IntN(3), nil)
+		compareDrafts(t, random, &d, randomDrafts(random, &d))
+	}
 }

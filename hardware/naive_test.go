@@ -368,3 +368,17 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 	t.Log(features)
 	assert.Len(t, features, 33, "every feature was met: %v", features)
 }
+
+// TestAStepOfASmallModelIsTheNaiveSum, where numbers of heads, experts, elements and tokens are down to one.
+func TestAStepOfASmallModelIsTheNaiveSum(t *testing.T) {
+	random := rand.New(rand.NewPCG(23, 24))
+	for range 600 {
+		d := smallDeployment(t, random)
+		b := randomBatch(random, 3000)
+		g := price(hardware.NewRoofline(d, random.IntN(30)), b)
+		want := naive(&d, b) * 1e12
+		require.InDelta(t, want, float64(g.First), roundingPS(b.shape(&d))+float64(len(b.decodes))+1e-9*want,
+			"%+v %+v, %+v, %+v, %+v, %+v", d.Model.Layers, d.Model.Residual, d.Parallel, d.Launch, d.Efficiency, b)
+		require.Empty(t, boundBroken(&d, b, &g), "%+v, %+v, %+v", d.Model.Layers, d.Parallel, b)
+	}
+}

@@ -88,13 +88,20 @@ func (in *function) names(at func(token.Pos) int, of *ast.FieldList) []string {
 	return names
 }
 
-// call is the statement by which the copy for a mistake is called.
-func (in *function) call(name string, id int) string {
-	call := fmt.Sprintf("%s%s_%d%s(%s)", in.receiver, name, id, in.generic, strings.Join(in.arguments, ", "))
-	if in.results {
-		return fmt.Sprintf("if mistakeMade == %d { return %s }; ", id, call)
+// calls is the statement by which the copy for any of some mistakes is called. A switch costs a function with a hundred
+// mistakes little more than one with few.
+func (in *function) calls(name string, ids []int) string {
+	var cases strings.Builder
+	for _, id := range ids {
+		call := fmt.Sprintf("%s%s_%d%s(%s)", in.receiver, name, id, in.generic, strings.Join(in.arguments, ", "))
+		if in.results {
+			call = "return " + call
+		} else {
+			call += "; return"
+		}
+		_, _ = fmt.Fprintf(&cases, "case %d: %s; ", id, call)
 	}
-	return fmt.Sprintf("if mistakeMade == %d { %s; return }; ", id, call)
+	return "switch mistakeMade { " + cases.String() + "}; "
 }
 
 // variants is a file in which any of some mistakes can be made, each under its number. What the compiler says of a
@@ -102,20 +109,18 @@ func (in *function) call(name string, id int) string {
 func variants(text []byte, mistakes map[int]*mistake) []byte {
 	var edits []edit
 	var copies bytes.Buffer
-	seen := map[*function]bool{}
+	made := map[*function][]int{}
 	for _, id := range sortedKeys(mistakes) {
 		m := mistakes[id]
 		in := m.in
-		name := string(text[in.name:in.nameEnd])
-		if !seen[in] {
-			seen[in] = true
-			edits = append(edits, in.unnamed...)
-		}
-		edits = append(edits, edit{in.body, in.body, in.call(name, id)})
+		made[in] = append(made[in], id)
 		wrong := slices.Concat(text[:m.start], []byte(m.new), text[m.end:])
 		end := in.end + len(wrong) - len(text)
 		_, _ = fmt.Fprintf(&copies, "\n//line mistake%d.go:1\n%s_%d%s\n", id, wrong[in.start:in.nameEnd], id,
 			wrong[in.nameEnd:end])
+	}
+	for in, ids := range made {
+		edits = append(append(edits, in.unnamed...), edit{in.body, in.body, in.calls(string(text[in.name:in.nameEnd]), ids)})
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var out []byte
