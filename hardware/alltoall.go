@@ -55,12 +55,12 @@ func (d *Deployment) validateExchange() error {
 		return fmt.Errorf("hardware: all_to_all %q; accepted: %s", p.AllToAll, strings.Join(AllToAlls(), ", "))
 	case !known(string(p.Overlap), BatchOverlaps()):
 		return fmt.Errorf("hardware: batch_overlap %q; accepted: %s", p.Overlap, strings.Join(BatchOverlaps(), ", "))
-	case p.AllToAll != AutoAllToAll && p.AllToAll != AllGather && !(p.Expert && exchanges > 0):
+	case p.AllToAll != AutoAllToAll && p.AllToAll != AllGather && !(p.Expert && exchanges != 0):
 		return fmt.Errorf("hardware: all_to_all %q sends tokens to whole experts of other data-parallel ranks; "+
 			"accepted: null, or expert_parallel true with data_parallel above 1", p.AllToAll)
-	case p.AllToAll == OneSided && p.expertGPUs() > max(1, d.domain()):
+	case p.AllToAll == OneSided && p.expertGPUs() > d.domain():
 		return fmt.Errorf("hardware: all_to_all %q writes into the memory of GPUs of one scale-up domain, which has %d of "+
-			"the %d; accepted: low-latency, normal or all-gather", p.AllToAll, max(1, d.domain()), p.expertGPUs())
+			"the %d; accepted: low-latency, normal or all-gather", p.AllToAll, d.domain(), p.expertGPUs())
 	case p.Overlap != NoOverlap && exchanges == 0:
 		return fmt.Errorf("hardware: batch_overlap %q hides what data-parallel ranks send each other's experts; "+
 			"accepted: null, or data_parallel above 1", p.Overlap)
@@ -110,7 +110,7 @@ func (d *Deployment) exchange() (decode, mixed []exchange) {
 	case LowLatency, Normal, OneSided:
 		return []exchange{d.sent(way)}, []exchange{d.sent(way)}
 	}
-	inside := g <= max(1, d.domain())
+	inside := g <= d.domain()
 	decode, mixed = []exchange{d.sent(LowLatency)}, []exchange{d.sent(Normal)}
 	if inside {
 		decode = append(decode, d.sent(Normal))
@@ -129,7 +129,7 @@ func (d *Deployment) allToAll() AllToAll {
 	if p.AllToAll != AutoAllToAll {
 		return p.AllToAll
 	}
-	if g := p.expertGPUs(); !p.Expert || g <= d.Model.TopK()+1 && g <= max(1, d.domain()) {
+	if g := p.expertGPUs(); !p.Expert || g <= d.Model.TopK()+1 && g <= d.domain() {
 		return AllGather
 	}
 	return AutoAllToAll
@@ -139,14 +139,11 @@ func (d *Deployment) allToAll() AllToAll {
 func (d *Deployment) sent(way AllToAll) exchange {
 	kernel := slices.Index(sendingKernels(), string(way))
 	s, k := d.span(d.Parallel.expertGPUs()), float64(d.Model.TopK())
-	near, far := k, k
+	near, far := k/s.domains, k
 	if way != LowLatency {
 		near, far = d.reached(s.local), d.reached(s.domains)
 	}
 	near *= (s.local - 1) / s.local
-	if s.domains > 1 && way == LowLatency {
-		near /= s.domains
-	}
 	far *= (s.domains - 1) / s.domains
 	var both [2]linearPS
 	for i, x := range []*sending{&s.table.dispatch[kernel], &s.table.combine[kernel]} {
@@ -193,9 +190,6 @@ func (d *Deployment) gathered() []exchange {
 //	n · (1 − C(G − s, T') / C(G, T'))   the same, where it holds s = G/n groups; T' = T · (1 − (1 − 1/T)^k) of the T
 //	                                    groups have some of the experts
 func (d *Deployment) reached(n float64) float64 {
-	if n <= 1 {
-		return 1
-	}
 	k := float64(d.Model.TopK())
 	groups, top := d.Model.ExpertGroups()
 	g, t := float64(groups), float64(top)

@@ -140,8 +140,9 @@ func TestAPromptInChunksFitsWhereTheCacheSaysSo(t *testing.T) {
 	for _, size := range []int64{1, 3, 4, 16} {
 		for window := int32(1); window <= 33; window += 4 {
 			for chunk := int32(1); chunk <= 33; chunk += 4 {
-				m := hardware.Memory{SequenceBlocks: 2, Passing: sim.Passing{Blocks: 3, Window: window, TokensMax: chunk}}
-				m.Windowed = sim.Windowed{Blocks: 3, BlocksMax: int32((int64(window)+size-1)/size + 1)}
+				passing := sim.Passing{Blocks: 1 + window/4%3, Window: window, TokensMax: chunk}
+				m := hardware.Memory{SequenceBlocks: 2, Passing: passing}
+				m.Windowed = sim.Windowed{Blocks: passing.Blocks, BlocksMax: int32((int64(window)+size-1)/size + 1)}
 				cache := kv.New(kv.Config{Blocks: 1 << 20, BlockSize: int32(size), SequenceBlocks: m.SequenceBlocks,
 					Windowed: m.Windowed, Passing: m.Passing})
 				for tokens := size; tokens <= 90*size && tokens <= 240; tokens += size {
@@ -181,10 +182,18 @@ func TestMemoryIsDividedAsTheShareSays(t *testing.T) {
 				require.InEpsilon(t, float64(size)*m.TokenBytes, m.BlockBytes, 1e-12)
 
 				d.GPU.MemoryBytes.Value = fixed
-				_, err = d.MemoryOf(share, tokens, 64, size)
+				m, err = d.MemoryOf(share, tokens, 64, size)
 				var small *hardware.MemoryError
 				require.ErrorAs(t, err, &small)
-				require.Positive(t, small.MissBytes)
+				needs, gives := fixed+beside+m.BlockBytes, m.Usable
+				switch of {
+				case hardware.OfStatic:
+					needs, gives = fixed+m.BlockBytes, 0.8*fixed
+				case hardware.OfFree:
+					gives = fixed
+				}
+				require.InEpsilon(t, needs-gives, small.MissBytes, 1e-12)
+				require.Equal(t, d.LoRA.Slots > 0, strings.Contains(err.Error(), "adapter slots"))
 				said := least.FindStringSubmatch(small.Hint)
 				require.Len(t, said, 2, small.Hint)
 				gb, err := strconv.ParseFloat(said[1], 64)
@@ -262,4 +271,33 @@ func TestWhatWouldHoldAModelIsSaid(t *testing.T) {
 		require.ErrorAs(t, err, &small)
 		assert.Contains(t, small.Hint, c.hint, "%d of %s", c.tensor, c.gpu)
 	}
+}
+
+// TestAHintNamesWhatHolds: more GPUs, where they leave 2 % of what is usable to the cache, steps of fewer tokens, or
+// either.
+func TestAHintNamesWhatHolds(t *testing.T) {
+	hint := func(tensor, tokens int, memory float64) string {
+		d := deployment(t, "llama-3.1-70b", "h200-sxm", tensor)
+		d.GPU.NICBps = d.GPU.BandwidthBps
+		d.GPU.MemoryBytes.Value = memory
+		_, err := d.MemoryOf(hardware.MemoryShare{Of: hardware.OfTotal, Share: 1}, tokens, 1, 16)
+		var small *hardware.MemoryError
+		require.ErrorAs(t, err, &small)
+		return small.Hint
+	}
+	takes := func(tensor int) float64 { // all but the cache
+		d := deployment(t, "llama-3.1-70b", "h200-sxm", tensor)
+		d.GPU.MemoryBytes.Value = 1e12
+		m, err := d.Memory(1, 1000, 1, 16)
+		require.NoError(t, err)
+		return m.Usable - m.KV
+	}
+	assert.Equal(t, "tensor_parallel 2 would do", hint(1, 1000, takes(2)/0.979))
+	assert.Equal(t, "tensor_parallel 4 would do", hint(1, 1000, takes(2)/0.981), "two would leave less")
+	network := " would do, over the network beyond a domain of 8"
+	assert.Equal(t, "tensor_parallel 64"+network, hint(16, 1000, takes(64)*1.05))
+	assert.Contains(t, hint(64, 1000, takes(64)), "lower weights precision")
+	assert.Equal(t, "steps of far fewer than 1000000 tokens would do", hint(64, 1_000_000, takes(64)*1.5))
+	assert.Equal(t, "tensor_parallel 8 would do, or steps of far fewer than 300000 tokens",
+		hint(4, 300_000, takes(4)*1.05))
 }

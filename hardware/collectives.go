@@ -247,8 +247,9 @@ func (d *Deployment) gathers(g int, bytes linearPS) []linearPS {
 	far := s.crossing()
 	var out []linearPS
 	for _, a := range s.table.gather {
-		t := linearPS{fixed: float64(psPerS * a.latency(s.local)), name: string(AllGather)}
+		t := linearPS{name: string(AllGather)}
 		if s.local > 1 {
+			t.fixed = float64(psPerS * a.latency(s.local))
 			peak := psPerS * (s.local - 1) / s.local / s.link
 			t.peakRow, t.peakToken = bytes.peakRow*peak, bytes.peakToken*peak
 			t.row, t.token = t.peakRow/a.achieved(s.local), t.peakToken/a.achieved(s.local)
@@ -273,7 +274,7 @@ func (d *Deployment) tabled(g int) bool {
 
 // beyondHost reports whether g GPUs are more than a host has, and efficiencies not ideal.
 func (d *Deployment) beyondHost(g int) bool {
-	return !d.Efficiency.ideal() && g > min(nodeGPUs, max(1, d.domain()))
+	return !d.Efficiency.ideal() && g > min(nodeGPUs, d.domain())
 }
 
 // BeyondHost returns how many GPUs exchange activations over more than a host, which tables price and no fit; 0: none.
@@ -298,7 +299,7 @@ func (e *Efficiency) measured(t linearPS) linearPS {
 func (d *Deployment) hop() linearPS {
 	e, all := &d.Efficiency, d.stagesJoined()
 	share := e.Link
-	if d.tabled(all) && all > max(1, d.domain()) {
+	if d.tabled(all) && all > d.domain() {
 		share = d.span(all).table.dispatch[0].far.share
 	}
 	link := d.link(all)

@@ -230,7 +230,7 @@ func (s *span) crossing() algorithm {
 
 // span returns where g GPUs sit.
 func (d *Deployment) span(g int) span {
-	local := min(g, max(d.domain(), 1))
+	local := min(g, d.domain())
 	s := span{local: float64(local), domains: float64(ceilDiv(g, local))}
 	if local > 1 {
 		s.link = d.link(local)
@@ -246,10 +246,10 @@ func (d *Deployment) span(g int) span {
 // fewer.
 func (d *Deployment) domain() int {
 	n := 1
-	if d.GPU.ScaleUpBps.Value > 0 {
+	if d.GPU.ScaleUpBps.Value != 0 {
 		n = max(1, int(d.GPU.Domain.Value))
 	}
-	if n < nodeGPUs && d.GPU.PCIeBps.Value > 0 {
+	if n < nodeGPUs && d.GPU.PCIeBps.Known() {
 		return nodeGPUs
 	}
 	return n

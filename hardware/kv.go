@@ -90,7 +90,8 @@ func (d *Deployment) slides(g *llm.AttentionGroup) bool {
 	return g.Window > wholeWindowMax && !g.Chunked && g.Ratio == 0 && d.hasWindowGroups()
 }
 
-// hasWindowGroups reports whether a cache has groups for windows: where it may, beside layers that see the whole context.
+// hasWindowGroups reports whether a cache has groups for windows: where it may, beside layers that see the whole
+// context.
 func (d *Deployment) hasWindowGroups() bool {
 	return d.HybridKV && slices.ContainsFunc(d.Model.Attention(),
 		func(g llm.AttentionGroup) bool { return g.Window == 0 })

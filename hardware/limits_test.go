@@ -108,6 +108,12 @@ func TestLimitsOfDeploymentsBelongToThem(t *testing.T) {
 	graphs := func(rows ...int) change { return func(d *hardware.Deployment) { d.Launch.Graphs = rows } }
 	grammar := func(s float64) change { return func(d *hardware.Deployment) { d.Decoding.StructuredS = s } }
 	routing := func(r hardware.Routing) change { return func(d *hardware.Deployment) { d.Routing = r } }
+	copies := func(ranks, n int) change {
+		return func(d *hardware.Deployment) {
+			d.Parallel.Tensor, d.Parallel.Data = 1, ranks
+			d.Routing = hardware.Routing{Balanced: true, Redundant: n}
+		}
+	}
 	split := func(tensor, pipeline int) change {
 		return func(d *hardware.Deployment) { d.Parallel.Tensor, d.Parallel.Pipeline = tensor, pipeline }
 	}
@@ -126,7 +132,9 @@ func TestLimitsOfDeploymentsBelongToThem(t *testing.T) {
 		{true, routing(hardware.Routing{Balanced: true, Redundant: 4096})},
 		{false, routing(hardware.Routing{Balanced: true, Redundant: 4104})},
 		{false, routing(hardware.Routing{Balanced: true, Redundant: 4})},
-		{false, routing(hardware.Routing{Redundant: 8})},
+		{false, routing(hardware.Routing{Redundant: 8})}, {false, routing(hardware.Routing{Redundant: 1})},
+		{false, routing(hardware.Routing{Balanced: true, Redundant: 1})}, {true, copies(2, 0)}, {true, copies(3, 1)},
+		{true, copies(6, 4)}, {false, copies(7, 1)}, {false, copies(7, 2)}, {false, copies(1, 0)},
 		{false, func(d *hardware.Deployment) { d.Routing.Balanced, d.Parallel.Expert = true, false }},
 		{false, func(d *hardware.Deployment) { d.Routing.Balanced, d.Parallel.Tensor = true, 1 }},
 		{true, split(8, 1)}, {false, split(0, 1)}, {false, split(8, 0)}, {false, split(3, 1)},

@@ -43,7 +43,7 @@ func (d *Deployment) linked() []int {
 // stage are beside those of the next, however many there are.
 func (d *Deployment) stagesJoined() int {
 	if d.GPU.Kind == LPU {
-		return min(d.Parallel.GPUs(), max(1, d.domain()))
+		return min(d.Parallel.GPUs(), d.domain())
 	}
 	return d.Parallel.GPUs()
 }
@@ -52,7 +52,7 @@ func (d *Deployment) stagesJoined() int {
 // scale-up link inside its domain; PCIe inside a host whose GPUs have none, or have bridges between some of them only;
 // the network beyond. Empty for a single GPU.
 func (d *Deployment) linkField(n int) string {
-	switch up := d.GPU.ScaleUpBps.Value > 0; {
+	switch up := d.GPU.ScaleUpBps.Value != 0; {
 	case n == 1:
 		return ""
 	case up && n <= max(1, int(d.GPU.Domain.Value)):

@@ -78,11 +78,7 @@ func (m *Memory) TokensIn(blocks, blockSize int64) int64 {
 // LongestIn returns the longest sequence whose prompt can be computed in so many blocks of blockSize tokens.
 func (m *Memory) LongestIn(blocks, blockSize int64) int64 {
 	fits := func(n int64) bool { return m.BlocksOf(n*blockSize, blockSize)+m.passing(n, blockSize) <= blocks }
-	most := int(m.TokensIn(blocks, blockSize) / blockSize)
-	if fits(int64(most)) {
-		return int64(most) * blockSize
-	}
-	return int64(sort.Search(most, func(n int) bool { return !fits(int64(n + 1)) })) * blockSize
+	return int64(sort.Search(int(blocks), func(n int) bool { return !fits(int64(n + 1)) })) * blockSize
 }
 
 // MemoryShare is how much memory of a GPU an engine may take: a share, and of what.
@@ -126,7 +122,7 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 		return m, d.tooLarge(m, share, tokens, shorter, d.fittingTensor(share, tokens, sequences, blockSize))
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
-	if token, window := d.windowedCache(); token > 0 {
+	if token, window := d.windowedCache(); token != 0 {
 		m.Windowed = sim.Windowed{Blocks: int32(math.Ceil(token / m.TokenBytes)),
 			BlocksMax: int32(ceilDiv(window, blockSize) + 1)}
 	}
@@ -198,7 +194,7 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 		widest = max(widest, r.FFN.Width+r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
 	}
 	rows := 2 * float64(float64(tokens)*(float64((1+streams+d.Model.TopK())*d.Model.Hidden)+3*float64(widest)/t))
-	if d.Parallel.Ranks() > 1 && d.allToAll() == AllGather {
+	if d.allToAll() == AllGather {
 		rows += float64(float64(tokens*(d.Parallel.Ranks()-1)) * 2 * d.expertRowBytes())
 	}
 	return rows + float64(float64(sequences)*float64(d.Model.Vocab)/t*4)
@@ -224,9 +220,9 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do",
 		share.totalFor(&m)/1e9)
 	switch {
-	case t > 0 && shorter:
+	case t != 0 && shorter:
 		hint = fmt.Sprintf("tensor_parallel %d would do%s, or %s", t, d.beyond(t), steps)
-	case t > 0:
+	case t != 0:
 		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
 	case shorter:
 		hint = steps + " would do"
@@ -236,7 +232,7 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 	}
 	need, gives := m.Weights+m.Adapters+m.Activations+m.Context+m.BlockBytes, m.Usable
 	slots := ""
-	if m.Adapters > 0 {
+	if m.Adapters != 0 {
 		slots = fmt.Sprintf(", adapter slots %.1f", m.Adapters/1e9)
 	}
 	parts := fmt.Sprintf("weights %.1f%s, activations %.1f, context %.1f", m.Weights/1e9, slots, m.Activations/1e9,
@@ -278,7 +274,7 @@ func (d *Deployment) roomy(share MemoryShare, tokens, sequences, blockSize int) 
 // beyond says where n GPUs that share every layer leave the link that joins those of a domain or host: every layer then
 // waits for the network, or for PCIe.
 func (d *Deployment) beyond(n int) string {
-	domain, up := max(1, int(d.GPU.Domain.Value)), d.GPU.ScaleUpBps.Value > 0
+	domain, up := max(1, int(d.GPU.Domain.Value)), d.GPU.ScaleUpBps.Value != 0
 	switch path := d.linkField(n); {
 	case up && path == "nic_bps":
 		return fmt.Sprintf(", over the network beyond a domain of %d", domain)

@@ -253,8 +253,9 @@ func TestAStepWithDraftsIsTheNaiveSum(t *testing.T) {
 		none := b.all() == 0
 		for name, on := range map[string]bool{
 			"even": b.all() > 0 && b.all()%len(b.decodes) == 0, "uneven": b.all() > 0 && b.all()%len(b.decodes) > 0,
-			"prompts": b.all() > 0 && len(b.chunks) > 0, "none": none && len(b.decodes) > 0, "eager": d.Launch.Eager && b.all() > 0,
-			"host": d.Speculation.HostS > 0 && b.all() > 0,
+			"prompts": b.all() > 0 && len(b.chunks) > 0, "none": none && len(b.decodes) > 0,
+			"eager": d.Launch.Eager && b.all() > 0,
+			"host":  d.Speculation.HostS > 0 && b.all() > 0,
 		} {
 			if on {
 				met[name]++

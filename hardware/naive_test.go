@@ -382,3 +382,17 @@ func TestAStepOfASmallModelIsTheNaiveSum(t *testing.T) {
 		require.Empty(t, boundBroken(&d, b, &g), "%+v, %+v, %+v", d.Model.Layers, d.Parallel, b)
 	}
 }
+
+// TestKernelsThatSendTakeCores from what hides them: the two halves of a batch of prompts that compute for long.
+func TestKernelsThatSendTakeCores(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Parallel = hardware.Parallel{Tensor: 1, Pipeline: 1, Data: 16, Expert: true, AllToAll: hardware.Normal,
+		Overlap: hardware.TwoBatch}
+	d.Efficiency.Link, d.Efficiency.Compute = 0.5, 0.1
+	var b batch
+	for range 64 {
+		b.chunks = append(b.chunks, chunk{tokens: 2048})
+	}
+	g := price(hardware.NewRoofline(d, 0), b)
+	assert.InEpsilon(t, naive(&d, b), g.First.Seconds(), 1e-9)
+}

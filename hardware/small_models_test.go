@@ -23,7 +23,8 @@ func smallModel(r *rand.Rand) llm.Model {
 			if experts.Experts > 0 && r.IntN(3) > 0 {
 				run.FFN = experts
 			}
-			if run.Mixer.Attention = smallAttention(r); r.IntN(4) == 0 {
+			run.Mixer.Attention = smallAttention(r)
+			if r.IntN(4) == 0 {
 				run.Mixer.Recurrence = llm.Recurrence{KeyHeads: 1, KeyDim: 1 + r.IntN(9), ValueHeads: 4 * (1 + r.IntN(2)),
 					ValueDim: 1 + r.IntN(9), Kernel: 1 + r.IntN(3), StateBytes: 4}
 			}
@@ -56,7 +57,8 @@ func smallFFN(r *rand.Rand) llm.FFN {
 func smallAttention(r *rand.Rand) llm.SelfAttention {
 	one := func(of ...int) int { return of[r.IntN(len(of))] }
 	groups := one(1, 2, 4, 8)
-	a := llm.SelfAttention{Heads: max(4, groups) * one(1, 2), KVHeads: groups, KeyDim: 1 + r.IntN(300), ValueDim: 1 + r.IntN(99)}
+	a := llm.SelfAttention{Heads: max(4, groups) * one(1, 2), KVHeads: groups, KeyDim: 1 + r.IntN(300),
+		ValueDim: 1 + r.IntN(99)}
 	switch r.IntN(5) {
 	case 0:
 		return a
@@ -71,7 +73,8 @@ func smallAttention(r *rand.Rand) llm.SelfAttention {
 		a.Window = one(1, 2, 128, 600)
 		a.Compression = llm.Compression{Ratio: one(1, 2, 4), Overlap: r.IntN(2) == 0}
 	}
-	if a.Latent.Direct = compressed || r.IntN(2) == 0; a.Latent.Direct { // entries are of vectors that are key and value
+	a.Latent.Direct = compressed || r.IntN(2) == 0 // entries are of vectors that are key and value
+	if a.Latent.Direct {
 		a.KeyDim, a.ValueDim, a.Latent.RopeDim = a.Latent.Rank, a.Latent.Rank, min(a.Latent.Rank, a.Latent.RopeDim)
 	}
 	switch r.IntN(4) {
@@ -100,6 +103,10 @@ func smallDeployment(t *testing.T, r *rand.Rand) hardware.Deployment {
 		}
 		for _, improve := range better {
 			improve(&d.GPU, 1e-6)
+		}
+		if r.IntN(4) == 0 { // links that join few or none, and a network
+			d.GPU.Domain.Value, d.GPU.NICBps = float64(1+r.IntN(2)), scaled(d.GPU.BandwidthBps, 0.1)
+			d.GPU.PCIeBps = hardware.Quantity{}
 		}
 		if d.Validate() != nil {
 			continue

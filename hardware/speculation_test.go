@@ -376,3 +376,16 @@ func BenchmarkPriceDrafts(b *testing.B) {
 		r.Price(ranks, &g)
 	}
 }
+
+// TestAHeadReadsTheLMHeadAsItIs: in the target's format where it shares it, and in its own where that is of fewer
+// tokens.
+func TestAHeadReadsTheLMHeadAsItIs(t *testing.T) {
+	target := model(t, "llama-3.1-8b")
+	target.Precision.Weights[llm.Head] = llm.Format{Dtype: "fp8", Bits: 8}
+	for vocab, want := range map[int]string{0: "fp8", target.Vocab: "fp8", target.Vocab - 1: "bf16"} {
+		drafter, err := hardware.NewDrafter(hardware.DraftEAGLE, target, nil, 2, vocab)
+		require.NoError(t, err)
+		assert.Equal(t, want, drafter.Model.Precision.Weights[llm.Head].Dtype, "%d tokens", vocab)
+		assert.Equal(t, want == "fp8", drafter.SharesHead)
+	}
+}
