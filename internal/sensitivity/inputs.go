@@ -66,7 +66,7 @@ func forecasts(s *configs.Scenario) []Input {
 			return
 		}
 		all = append(all, Input{Name: name, Kind: Forecast, Value: value, Low: value * (1 - share),
-			High: value * (1 + share), Source: fmt.Sprintf("±%g %%, %s", 100*share, assumed), assign: setting(key)})
+			High: value * (1 + share), Source: fmt.Sprintf("±%g %%, %s", 100*share, assumed), assign: setting(key, s)})
 	}
 	switch {
 	case w.Trace != nil && w.Trace.Rate > 0:
@@ -96,9 +96,14 @@ func forecasts(s *configs.Scenario) []Input {
 	return all
 }
 
-// setting returns what assigns a number to a key, whole where the key counts.
-func setting(key string) func(float64) []string {
-	whole := strings.HasSuffix(key, "concurrency")
+// setting returns what assigns a number to a key, whole where the key counts, as a fixed length does.
+func setting(key string, s *configs.Scenario) func(float64) []string {
+	fixed := func(name string, l *lengths.Spec) bool {
+		return key == "workload."+name+".mean" && l != nil && l.Distribution == "fixed"
+	}
+	w := &s.Workload
+	whole := strings.HasSuffix(key, "concurrency") || fixed("prompt_tokens", w.PromptTokens) ||
+		fixed("output_tokens", w.OutputTokens)
 	return func(x float64) []string {
 		if whole {
 			x = math.Max(1, math.Round(x))
@@ -120,7 +125,7 @@ func ParseVary(text string, s *configs.Scenario) (Input, error) {
 	if err := cmp.Or(err1, err2); !ok || !two || name == "" || err != nil || !(low < high) {
 		return wrong("expected KEY=LOW:HIGH, such as --vary rate=10:18")
 	}
-	in := Input{Name: name, Kind: Own, Low: low, High: high, Source: "--vary", assign: setting(name)}
+	in := Input{Name: name, Kind: Own, Low: low, High: high, Source: "--vary", assign: setting(name, s)}
 	for _, f := range forecasts(s) {
 		if f.Name == name {
 			in.Value, in.assign = f.Value, f.assign

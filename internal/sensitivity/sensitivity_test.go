@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -216,6 +217,22 @@ func TestTheAnswerOfARun(t *testing.T) {
 		if r.Effects[i].Name == "nic_bps" {
 			assert.Zero(t, r.Effects[i].Swing, "the same requests and no network: the same answer")
 		}
+	}
+}
+
+// TestAFixedLengthIsVariedByWholeTokens: a share of a token is no length, and would be refused.
+func TestAFixedLengthIsVariedByWholeTokens(t *testing.T) {
+	inDir(t)
+	fixed := strings.ReplaceAll(chat, "lognormal, mean: 60, cv: 1", "fixed, mean: 61")
+	require.NoError(t, os.WriteFile("chat.yaml", []byte(fixed), 0o600))
+	p := Plan{Source: "chat.yaml", Seeds: 1, Metric: "tpot_p50_s", Version: "test"}
+	r, err := Analyse(context.Background(), p, nil)
+	require.NoError(t, err)
+	i := slices.IndexFunc(r.Effects, func(e Effect) bool { return e.Name == "output_tokens.mean" })
+	require.GreaterOrEqual(t, i, 0)
+	for _, end := range []End{r.Effects[i].AtLow, r.Effects[i].AtHigh} {
+		assert.NotContains(t, end.Decision, "cannot be run")
+		assert.Positive(t, float64(end.Answer))
 	}
 }
 

@@ -45,7 +45,7 @@ func newSize(ctx context.Context, p Plan) (*ofSize, error) {
 	if study.Rate.At > 0 {
 		x := study.Rate.At
 		at := Input{Name: "rate.at", Kind: Forecast, Value: x, Low: 0.8 * x, High: 1.2 * x,
-			Source: "±20 %, " + assumed, assign: setting("rate.at")}
+			Source: "±20 %, " + assumed, assign: setting("rate.at", s)}
 		z.inputs = append([]Input{at}, z.inputs...)
 	}
 	// The study sets the rate, whatever the scenario's own is.
