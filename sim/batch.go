@@ -152,11 +152,11 @@ func (b *runningBatch) untrace(r *Request, slot int32) {
 // emitted returns the tokens that the members have emitted up to the steps under way, but for those without a client.
 func (b *runningBatch) emitted() (n int64) {
 	for slot := b.first; slot != noSlot; slot = b.requests.at[slot].next {
-		switch r := &b.requests.at[slot]; r.state {
-		case decoding:
+		switch r := &b.requests.at[slot]; {
+		case r.state == decoding:
 			_, emitted := b.progress(r)
 			n += int64(emitted)
-		case prefilling:
+		case r.state == prefilling && !r.gone:
 			n += int64(r.Emitted)
 		}
 	}
@@ -384,3 +384,6 @@ func (in *Instance) disband() {
 	}
 	in.batch.finished, in.batch.padded = in.batch.finished[:0], 0
 }
+
+// hasRejoined reports whether r, which decodes, missed the latest step, so that its engine knows all of its tokens.
+func (b *runningBatch) hasRejoined(r *Request) bool { return r.leftOut && b.isNew(r) }

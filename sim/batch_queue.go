@@ -18,7 +18,7 @@ func (in *Instance) finishUnseen(slot int32, now Time) {
 	r := &in.requests.at[slot]
 	_, emitted := in.batch.progress(r)
 	switch {
-	case in.pool.serial() && (emitted < r.Limit() || !in.batch.isNew(r)):
+	case in.pool.serial():
 		in.finishSerial(slot, now)
 		return
 	case emitted-r.burst < r.Limit() || in.pool.composesAhead():
@@ -222,7 +222,7 @@ func (in *Instance) freeDeferred() {
 }
 
 // preemptEnded takes r, which has ended without the engine's knowledge, out of the batch to make room. No client waits
-// for r, so it is not counted as a preemption.
+// for r, so it is not counted as a preemption. Only where the engine may admit it again before it knows does it wait.
 func (w *Work) preemptEnded(r *Request, slot int32) {
 	in, b := w.in, &w.in.batch
 	findable := in.withNext(r, in.findable(r)+w.named(r))
@@ -234,6 +234,14 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 		b.ended = without(b.ended, slot)
 	}
 	in.exit(slot)
+	if in.pool.serial() {
+		r.gone, r.Emitted = true, r.Output
+		r.Preemptions++
+		in.line.gone = append(in.line.gone, slot)
+		in.drop(r, w.taken(r), min(r.Computed, in.line.named(r, w.inTurn && r.chunk > 0)))
+		in.requeue(r, false)
+		return
+	}
 	if r.OutputContent != 0 {
 		in.cache.Publish(slot, r.prompt(), findable)
 	}

@@ -166,6 +166,10 @@ func (in *Instance) commitPrefill(now Time) {
 			remaining = append(remaining, slot)
 			continue
 		}
+		if r.gone {
+			in.joinGone(slot)
+			continue
+		}
 		b.place(r, mixed, i)
 		in.completePrompt(slot, r, now)
 	}
@@ -181,6 +185,9 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 	}
 	if next == nil || next.Tokens > 0 {
 		in.emit(r, now)
+	}
+	if in.line != nil && in.pool.serial() {
+		in.line.unknown = append(in.line.unknown, token{slot: slot, id: r.ID, at: now})
 	}
 	if in.cache.Radix() && r.Emitted < r.Output {
 		in.batch.read = append(in.batch.read, slot)

@@ -46,7 +46,7 @@ func (c *Cluster) applies(at place, id int32) bool {
 	if r.ID != id {
 		return false
 	}
-	return r.state != unused && r.state != finishedRow && r.state != ended &&
+	return !r.gone && r.state != unused && r.state != finishedRow && r.state != ended &&
 		r.state != pendingTransfer && r.state != preallocated
 }
 
@@ -72,6 +72,7 @@ func (in *Instance) cancel(slot int32, now Time) {
 	}
 	switch r.state {
 	case waiting, swappedOut:
+		r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
 		in.cluster.done(r, now, Failed)
 		in.charge(r, -1)
 		in.dismiss(r)

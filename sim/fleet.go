@@ -238,12 +238,16 @@ func (c *Cluster) takeRequests(in *Instance) (lost []Request) {
 // segment under way.
 func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 	keep := func(r *Request) {
+		if r.gone {
+			return
+		}
 		lost = append(lost, *r)
-		lost[len(lost)-1].ahead = 0
+		q := &lost[len(lost)-1]
+		q.Emitted, q.unlearned, q.ahead = q.Emitted+q.unlearned, 0, 0
 	}
 	for _, lane := range in.batches() {
 		for slot := lane.batch.first; slot != noSlot; slot = in.requests.at[slot].next {
-			if r := &in.requests.at[slot]; r.state == prefilling || r.state == decoding {
+			if r := &in.requests.at[slot]; (r.state == prefilling || r.state == decoding) && !r.gone {
 				lost = append(lost, lane.afterSteps(r, n))
 			}
 		}

@@ -235,6 +235,10 @@ func (n *naive) take(in *naiveInstance, r *naiveRequest, f found) {
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
 	in.enlist(r)
+	if r.hidden > 0 {
+		n.cover["admitted with tokens under way"]++
+		r.hide(0)
+	}
 	n.bringAdapter(in, r)
 	n.countFetched(r, f)
 	n.enter(r, f.tokens)

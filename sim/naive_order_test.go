@@ -133,6 +133,9 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		computed += n.named(r)
 	}
 	computed = min(computed, n.known(r)-n.drafter().Ahead)
+	if n.stagesSerial() {
+		computed = min(r.Computed+r.want, n.namedBy(in, r))
+	}
 	if in.tree != nil {
 		computed = -1
 	}
@@ -141,7 +144,11 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	r.leftOut = false
 	if r.removed {
 		n.cover["victims that had ended"]++
-		return
+		if !n.stagesSerial() {
+			return
+		}
+		n.cover["victims that had ended, and wait"]++
+		r.stopped = false
 	}
 	r.blocks, r.Computed = 0, 0
 	r.prefill, r.filler, r.hoped = 0, 0, 0
@@ -155,6 +162,16 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		n.cover["preempted with a chunk under way"]++
 	}
 	n.comesBack(in, r, retracted)
+}
+
+// namedBy returns how many tokens of r, which is preempted, an engine with one batch after the other knew when r last got
+// blocks, or all but the latest that it knows.
+func (n *naive) namedBy(in *naiveInstance, r *naiveRequest) int32 {
+	known := r.knownBy(in.composed)
+	if taken := in.inTurns && r.want > 0; !taken && r.knownBy(in.earlier) < known {
+		known--
+	}
+	return r.Prompt + int32(known)
 }
 
 // comesBack puts r, which was preempted, before all others that wait, or where the order has it.

@@ -3,6 +3,8 @@ package sim_test
 import (
 	"fmt"
 	"slices"
+
+	"github.com/decodesim/decodesim/sim"
 )
 
 // An engine that queues batches learns what has ended in a step when it has composed the next.
@@ -152,4 +154,20 @@ func (n *naive) mayIdle(in *naiveInstance) {
 		len(in.pending)+len(in.transferring)+len(in.arrived)+len(in.fetching) == 0 {
 		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
+}
+
+// hide has so many of the latest tokens of r not count as emitted, because the engine does not know them.
+func (r *naiveRequest) hide(tokens int) {
+	r.Emitted += r.hidden - int32(tokens)
+	r.hidden = int32(tokens)
+}
+
+// knownBy returns how many tokens of r had come by an instant.
+func (r *naiveRequest) knownBy(t sim.Time) (known int) {
+	for _, at := range r.tokens {
+		if at <= t {
+			known++
+		}
+	}
+	return known
 }

@@ -32,6 +32,7 @@ type naivePipeline struct {
 	past      []naivePast   // of an engine whose batches are one after the other, all of them
 	knew      int           // the latest of which it knew what came when it composed the latest
 	composed  sim.Time      // when it did that
+	earlier   sim.Time      // when it composed the one before
 }
 
 // naivePast is a batch that has been composed.
@@ -160,15 +161,21 @@ func (n *naive) planSerial(in *naiveInstance) {
 		}
 	}
 	in.leftQueue(n.now)
-	for in.load > 0 || len(in.running) > 0 {
-		in.composed = in.composes(len(n.stages))
+	for in.load > 0 || len(in.running) > 0 || slices.ContainsFunc(in.waiting, func(r *naiveRequest) bool { return r.removed }) {
+		in.earlier, in.composed = in.composed, in.composes(len(n.stages))
 		in.everybody = in.composed == n.now
 		for _, r := range in.waiting {
 			r.noticed = r.stamped <= in.composed
 		}
 		n.learnBy(in)
 		running := len(in.running)
+		for _, r := range in.waiting {
+			r.hide(len(r.tokens) - r.knownBy(in.composed))
+		}
 		n.composeBatch(in, in.composed)
+		for _, r := range in.waiting {
+			r.hide(0)
+		}
 		for _, r := range in.waiting {
 			r.noticed = true
 		}
@@ -219,8 +226,10 @@ func (in *naiveInstance) composes(depth int) sim.Time {
 // learnBy tells the engine which requests had ended when it composed the batch.
 func (n *naive) learnBy(in *naiveInstance) {
 	n.peak = max(n.peak, n.blocks-in.free)
+	known := func(r *naiveRequest) bool { return r.removed && r.tokens[len(r.tokens)-1] <= in.composed }
+	in.waiting = slices.DeleteFunc(in.waiting, known)
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
-		finished := r.removed && r.tokens[len(r.tokens)-1] <= in.composed
+		finished := known(r)
 		if finished {
 			n.release(in, r, r.Computed)
 		} else if r.removed {
@@ -233,14 +242,8 @@ func (n *naive) learnBy(in *naiveInstance) {
 // knowsLimit reports whether an engine that composes one batch after the other knows that r, which has ended, has all
 // tokens that it may have when the batches under way have ended.
 func (n *naive) knowsLimit(in *naiveInstance, r *naiveRequest) bool {
-	known := int32(0)
-	for _, t := range r.tokens {
-		if t <= in.composed {
-			known++
-		}
-	}
 	reserved := r.reserve > 0 && n.needs(r.Prompt+r.Output-1) <= r.reserve
-	return known+1 >= r.Limit() || r.Computed+1 >= n.maxLen || reserved
+	return int32(r.knownBy(in.composed))+1 >= r.Limit() || r.Computed+1 >= n.maxLen || reserved
 }
 
 // composeBatch composes a batch of the requests that are in none, which the first stage begins with as of began.

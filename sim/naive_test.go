@@ -67,6 +67,7 @@ type naiveRequest struct {
 	cause      string     // what has held it up since the latest one
 	left       bool       // the client cancelled
 	removed    bool       // the engine knows
+	hidden     int32      // tokens that it has emitted and does not count, because the engine does not know them
 	stopped    bool       // it computes no more, although the engine does not know
 	at         *naiveInstance
 	noticed    bool         // it waited when a step began: the batch of the next may have it
@@ -304,6 +305,9 @@ func (n *naive) commitRank(in *naiveInstance) {
 			r.prefill, r.decoding = r.Computed, true
 			r.latest, r.hoped, r.filler = 0, n.hopes(r.filler), 0
 			r.leftOut = false
+			if r.removed {
+				n.cover["ended, and decode again"]++
+			}
 			prompts = append(prompts, r)
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0

@@ -281,7 +281,13 @@ func (in *Instance) settle(now Time) {
 	for _, lane := range in.batches() {
 		lane.settleBatch(now, n)
 	}
-	unfinished := func(r *Request) { in.cluster.sink.Done(r, now, Unfinished) }
+	unfinished := func(r *Request) {
+		if r.gone {
+			return
+		}
+		r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
+		in.cluster.sink.Done(r, now, Unfinished)
+	}
 	for _, slot := range in.swap.slots {
 		unfinished(&in.requests.at[slot])
 	}
@@ -306,6 +312,9 @@ func (in *Instance) settleBatch(now Time, n int) {
 			}
 		case cancelledDecode, cancelledPrefill, finishedRow, ended:
 			continue // they have been reported
+		}
+		if r.gone {
+			continue
 		}
 		in.cluster.sink.Done(&r, now, Unfinished)
 	}

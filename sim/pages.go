@@ -319,7 +319,11 @@ func (q *queue) eachPacked(f func(r *Request)) {
 
 // emitted returns the tokens that the requests in q have emitted before they were preempted.
 func (q *queue) emitted() (n int64) {
-	count := func(r *Request) { n += int64(r.Emitted) }
+	count := func(r *Request) {
+		if !r.gone {
+			n += int64(r.Emitted + r.unlearned)
+		}
+	}
 	q.eachListed(count)
 	if q.started > 0 {
 		q.eachPacked(count)

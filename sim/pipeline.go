@@ -68,7 +68,8 @@ func (p *Pool) addStages(c *Cluster) {
 func (l *pipeline) reset() {
 	clear(l.free)
 	l.queue, l.busy, l.turn = l.queue[:0], 0, 0
-	l.ahead, l.serial = ahead{samples: l.samples}, serial{past: l.past}
+	l.ahead = ahead{samples: l.samples}
+	l.serial = serial{past: l.past, unknown: l.serial.unknown[:0], gone: l.gone[:0]}
 	clear(l.samples)
 	clear(l.past)
 	clear(l.began)
@@ -231,6 +232,10 @@ func (in *Instance) commitLane() {
 	in.tally.busy += lane.step.end.Sub(s.start)
 	in.tally.phases.count(&lane.step, 1, lane.step.end.Sub(s.start), len(line.upTo))
 	in.tally.steps++
+	if in.pool.serial() {
+		p := line.at(line.serial.number)
+		p.left, p.decodes = lane.step.end, lane.step.decodes > 0
+	}
 	lane.commitSteps()
 	if in.pool.BatchQueue < 2 {
 		in.learnChunks(lane)
@@ -248,4 +253,56 @@ func (in *Instance) underWay() bool {
 		return in.step.end != Forever
 	}
 	return in.replica.step.end != Forever
+}
+
+// A prompt has chunks in several batches of a pipeline at once. Where they count as computed only when the engine knows
+// what came of their batch, each batch has a list of them.
+type chunk struct {
+	slot, tokens int32
+	admission    int64 // of the request that was in slot
+}
+
+// passesAhead reports whether there are such lists.
+func (p *PoolSpec) passesAhead() bool {
+	return len(p.Stages) > 1 && p.Passing.Lags && p.Passing.Blocks > 0 && !p.serial()
+}
+
+// passing returns Passing as it is of sequences that decode: without BatchQueue one has no token under way when a
+// pipeline's engine composes its next.
+func (p *PoolSpec) passing() Passing {
+	v := p.Passing
+	v.Lags = v.Lags && (p.BatchQueue > 1 || !p.passesAhead())
+	return v
+}
+
+// passChunks frees what windows have passed before the chunks of the batch of in, a microbatch, which has its blocks.
+// What the batch before it in the same microbatch computed counts from now on.
+func (in *Instance) passChunks() {
+	if !in.pool.passesAhead() {
+		return
+	}
+	for _, slot := range in.batch.prefill {
+		if r := &in.requests.at[slot]; r.chunk > 0 {
+			in.passTo(r, in.passes(r))
+		}
+	}
+	in.learnChunks(in)
+	list := &in.line.chunks[in.lane]
+	for _, slot := range in.batch.prefill {
+		if r := &in.requests.at[slot]; r.chunk > 0 {
+			r.underWay += r.chunk
+			*list = append(*list, chunk{slot: slot, tokens: r.chunk, admission: r.admission})
+		}
+	}
+}
+
+// learnChunks has what the latest batch of a microbatch computed of prompts count as computed.
+func (in *Instance) learnChunks(lane *Instance) {
+	list := &in.line.chunks[lane.lane]
+	for _, c := range *list {
+		if r := &in.requests.at[c.slot]; r.state == prefilling && r.admission == c.admission {
+			r.underWay -= c.tokens
+		}
+	}
+	*list = (*list)[:0]
 }

@@ -136,19 +136,29 @@ func share(d, part, whole Duration) Duration {
 // the engine composed it, and without those of which it knew by then that they had ended. Such an engine has one
 // microbatch.
 type serial struct {
-	number  int    // batches composed so far
-	known   int    // the latest of which the engine knew what came when it composed the latest
-	past    []past // the latest batches, by number
-	yields  bool   // the latest batch of something has tokens that stages wait for
-	tokens  Time   // when the latest ones were there
-	emitted Time   // when the decode set had emitted before the latest batch
-	rested  bool   // the engine had no request when the latest batch left the queue
+	number   int     // batches composed so far
+	known    int     // the latest of which the engine knew what came when it composed the latest
+	composed Time    // when it did that
+	earlier  Time    // when it composed the one before it
+	past     []past  // the latest batches, by number
+	yields   bool    // the latest batch of something has tokens that stages wait for
+	tokens   Time    // when the latest ones were there
+	rested   bool    // the engine had no request when the latest batch left the queue
+	unknown  []token // of which it may not have known then, but for those of the decode set
+	gone     []int32 // requests that wait or prefill, and have ended
+}
+
+// token is a token that the request in slot emitted.
+type token struct {
+	slot, id int32
+	at       Time
 }
 
 // past is a batch that has been composed.
 type past struct {
 	left    Time // the queue
 	nothing bool // it computed nothing
+	decodes bool // the decode set emitted tokens with it
 	drained bool // the engine composed none when it left, because it had no request then, nor before
 }
 
@@ -164,17 +174,19 @@ func (in *Instance) planSerial(now Time) {
 	in.leaveQueue(now)
 	for in.Queued()+in.Running()+in.Incoming() > 0 {
 		composed := s.composes(len(line.upTo))
+		s.earlier, s.composed = s.composed, composed
 		in.queue.visible = in.queuedBy(composed)
 		if composed == now {
 			in.queue.seeAll(in.queuedBy(now))
 		}
+		in.learnTokens()
 		lane.releaseEndedBy(composed)
 		running := lane.batch.n
 		one := lane.composeMicrobatch(now, max(composed, s.tokens))
 		s.number++
-		s.at(s.number).nothing = one == nil
+		s.at(s.number).nothing, s.at(s.number).decodes = one == nil, false
 		if one != nil {
-			s.yields, s.emitted = lane.samples(), lane.batch.emittedAt
+			s.yields = lane.samples()
 			line.queue = append(line.queue, one)
 			break
 		}
@@ -210,7 +222,7 @@ func (s *serial) composes(depth int) Time {
 // leaveQueue notes that the latest batch has left the queue of in.
 func (in *Instance) leaveQueue(now Time) {
 	s, b := &in.line.serial, &in.line.lanes[0].batch
-	idle := in.Queued()+in.Running()+in.Incoming() == len(b.ended)+len(b.finished)
+	idle := in.Queued()+in.Running()+in.Incoming() == len(b.ended)+len(b.finished)+len(s.gone)
 	latest := s.at(s.number)
 	latest.left, latest.drained = now, idle && s.rested
 	s.rested = idle
@@ -219,24 +231,123 @@ func (in *Instance) leaveQueue(now Time) {
 // finishSerial ends the request in slot, a member of the decode set, for its client. The engine has it decode on until
 // it knows that this was its last token: it has learned of all before that, or of this one.
 func (in *Instance) finishSerial(slot int32, now Time) {
-	r, b := &in.requests.at[slot], &in.batch
-	_, emitted := b.progress(r)
-	switch {
-	case emitted < r.Limit():
-		r.penultimate = Forever
-	case r.joinStep < b.set.Step()-1:
-		r.penultimate = in.line.emitted
-	default:
-		r.penultimate = r.Last
+	r, s := &in.requests.at[slot], &in.line.serial
+	in.noteTokens(r)
+	r.penultimate = Forever
+	if _, emitted := in.batch.progress(r); emitted >= r.Limit() {
+		r.penultimate = 0
+		for _, t := range s.unknown {
+			if t.slot == slot && t.id == r.ID && t.at < now {
+				r.penultimate = max(r.penultimate, t.at)
+			}
+		}
 	}
 	r.Last = now
 	in.finishRow(slot, now)
+}
+
+// A request that is preempted waits with the tokens of which the engine knows, and those that it learns of meanwhile.
+// If it admits the request before it knows all, it has computed what it knew as of then, and next what is under way.
+// That goes for a request, too, that has ended and of which it does not know that.
+
+// noteTokens notes the tokens of r, which leaves the decode set or its finish order, as far as the engine may not know
+// them.
+func (in *Instance) noteTokens(r *Request) {
+	s := &in.line.serial
+	n := in.batch.set.Step() - r.joinStep
+	for i := s.number; i > max(0, s.number-len(s.past)) && n > 0; i-- {
+		p := s.at(i)
+		if p.left <= s.earlier {
+			break
+		}
+		if p.decodes {
+			s.unknown = append(s.unknown, token{slot: r.slot, id: r.ID, at: p.left})
+			n--
+		}
+	}
+}
+
+// unlearned returns how many tokens of r, which is not in the decode set, the engine did not know at t.
+func (s *serial) unlearned(r *Request, t Time) (n int32) {
+	for _, x := range s.unknown {
+		if x.slot == r.slot && x.id == r.ID && x.at > t {
+			n++
+		}
+	}
+	return n
+}
+
+// named returns how many tokens of r, which is preempted and has left the decode set, are in blocks that can be found
+// again: those of which the engine knew when r got its latest blocks, and all but the last of which it has known since.
+func (s *serial) named(r *Request, taken bool) int32 {
+	unknown := s.unlearned(r, s.composed)
+	if !taken && s.unlearned(r, s.earlier) > unknown {
+		unknown++
+	}
+	return r.Prompt + min(r.Emitted, r.Output) - unknown
+}
+
+// unlearn has r, which is preempted, wait without the tokens that the engine does not know.
+func (in *Instance) unlearn(r *Request) {
+	r.unlearned = in.line.serial.unlearned(r, in.line.composed)
+	r.Emitted -= r.unlearned
+}
+
+// learnTokens has the engine know all tokens that had come when it composed the batch.
+func (in *Instance) learnTokens() {
+	s := &in.line.serial
+	left := s.unknown[:0]
+	for _, t := range s.unknown {
+		if t.at > s.earlier {
+			left = append(left, t)
+		}
+		if r := &in.requests.at[t.slot]; r.ID == t.id && r.unlearned > 0 && t.at > s.earlier && t.at <= s.composed {
+			r.unlearned--
+			r.Emitted++
+		}
+	}
+	s.unknown = left
+}
+
+// releaseGone drops the requests that had ended by t and wait or prefill.
+func (in *Instance) releaseGone(t Time) {
+	s := &in.line.serial
+	left := s.gone[:0]
+	for _, slot := range s.gone {
+		r := &in.requests.at[slot]
+		switch {
+		case r.Last <= t && r.state == waiting:
+			in.cache.Forget(slot)
+			in.queue.cancel(slot)
+		case r.Last <= t:
+			in.batch.removePrefill(slot)
+			in.dropEnded(slot)
+		default:
+			left = append(left, slot)
+		}
+	}
+	s.gone = left
+}
+
+// joinGone has the request in slot, which has ended and whose tokens are computed again, decode in vain.
+func (in *Instance) joinGone(slot int32) {
+	r, b := &in.requests.at[slot], &in.batch
+	in.line.gone = without(in.line.gone, slot)
+	in.join(slot)
+	b.set.DropEnd(slot)
+	b.untrace(r, slot)
+	if b.byClass != nil {
+		b.byClass[r.Class]--
+	}
+	r.state = finishedRow
+	b.finished = append(b.finished, slot)
 }
 
 // releaseEndedBy takes the requests that had ended by t out of the batch. Those that ended later compute no more if the
 // engine knew then that they would have, or has reserved no more blocks for them.
 func (in *Instance) releaseEndedBy(t Time) {
 	b := &in.batch
+	in.releaseGone(t)
 	rows := b.finished[:0]
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]
@@ -266,56 +377,4 @@ func (in *Instance) releaseEndedBy(t Time) {
 	if len(in.freed) > 0 {
 		in.freeBlocks()
 	}
-}
-
-// A prompt has chunks in several batches of a pipeline at once. Where they count as computed only when the engine knows
-// what came of their batch, each batch has a list of them.
-type chunk struct {
-	slot, tokens int32
-	admission    int64 // of the request that was in slot
-}
-
-// passesAhead reports whether there are such lists.
-func (p *PoolSpec) passesAhead() bool {
-	return len(p.Stages) > 1 && p.Passing.Lags && p.Passing.Blocks > 0 && !p.serial()
-}
-
-// passing returns Passing as it is of sequences that decode: without BatchQueue one has no token under way when a
-// pipeline's engine composes its next.
-func (p *PoolSpec) passing() Passing {
-	v := p.Passing
-	v.Lags = v.Lags && (p.BatchQueue > 1 || !p.passesAhead())
-	return v
-}
-
-// passChunks frees what windows have passed before the chunks of the batch of in, a microbatch, which has its blocks.
-// What the batch before it in the same microbatch computed counts from now on.
-func (in *Instance) passChunks() {
-	if !in.pool.passesAhead() {
-		return
-	}
-	for _, slot := range in.batch.prefill {
-		if r := &in.requests.at[slot]; r.chunk > 0 {
-			in.passTo(r, in.passes(r))
-		}
-	}
-	in.learnChunks(in)
-	list := &in.line.chunks[in.lane]
-	for _, slot := range in.batch.prefill {
-		if r := &in.requests.at[slot]; r.chunk > 0 {
-			r.underWay += r.chunk
-			*list = append(*list, chunk{slot: slot, tokens: r.chunk, admission: r.admission})
-		}
-	}
-}
-
-// learnChunks has what the latest batch of a microbatch computed of prompts count as computed.
-func (in *Instance) learnChunks(lane *Instance) {
-	list := &in.line.chunks[lane.lane]
-	for _, c := range *list {
-		if r := &in.requests.at[c.slot]; r.state == prefilling && r.admission == c.admission {
-			r.underWay -= c.tokens
-		}
-	}
-	*list = (*list)[:0]
 }

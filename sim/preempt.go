@@ -36,6 +36,9 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 	if decodes {
 		blocks = w.taken(r)
 	}
+	if in.pool.serial() {
+		findable = min(r.Computed+r.chunk, in.line.named(r, w.inTurn && r.chunk > 0))
+	}
 	w.retreat(r)
 	if (how == Swap || in.pool.Reserved.Restores) && decodes && blocks <= in.swap.free {
 		in.swapOut(r, slot, blocks)
@@ -66,6 +69,10 @@ func (in *Instance) drop(r *Request, blocks int64, computed int32) {
 // retreat takes r, which is preempted, out of the batch.
 func (w *Work) retreat(r *Request) {
 	r.Preemptions++
+	if r.gone {
+		w.in.exit(r.slot)
+		return
+	}
 	if r.delay != Restarted { // what it has waited for before is not what it waits for now
 		r.delay = Preempted
 	}
@@ -87,6 +94,9 @@ func (in *Instance) requeue(r *Request, last bool) {
 // joined.
 func (w *Work) interrupt(r *Request, slot int32) {
 	in := w.in
+	if in.pool.serial() {
+		in.noteTokens(r)
+	}
 	if !in.batch.isNew(r) {
 		r.Last = in.batch.emittedAt
 	}
@@ -387,6 +397,3 @@ func (in *Instance) rejoin() {
 	}
 	b.leftOut = false
 }
-
-// hasRejoined reports whether r, which decodes, missed the latest step, so that its engine knows all of its tokens.
-func (b *runningBatch) hasRejoined(r *Request) bool { return r.leftOut && b.isNew(r) }

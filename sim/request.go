@@ -75,6 +75,8 @@ type engineState struct {
 	inFlight       bool  // it prefills, and had a chunk in the latest step
 	entering       bool  // its chunk is the first since its latest admission
 	stale          bool  // it has been preempted, and a batch under way still yields tokens of it, see stale.go
+	gone           bool  // it has ended, and waits or prefills again before the engine knows, see serial
+	unlearned      int32 // tokens of it that the engine does not know while it waits, and Emitted is without
 	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	polled         bool  // it has been transferred, and a step has been composed since, see preallocate.go

@@ -11,7 +11,8 @@ package sim
 // what its batch yields of it is dropped, and it waits like any other (requires_kv_delivery there).
 //
 // vLLM 0.22 passes over none: those behind wait, too. A request that it admits before its batch has ended is in two
-// microbatches from then on, and gets a token from each for one place in its output: here it waits instead.
+// microbatches from then on, and gets a token from each for one place in its output: here it waits instead. One that is
+// scheduled asynchronously is in pipeline_ahead.go.
 
 // aside is a request that waits, and is passed over in the queue.
 type aside struct {
@@ -76,6 +77,9 @@ func (in *Instance) takeTurn(r *Request) {
 // requeueOfLine has r, which a microbatch has preempted, wait, and aside if another one still has a chunk of it.
 func (in *Instance) requeueOfLine(r *Request) {
 	in.takeTurn(r)
+	if in.pool.serial() {
+		in.unlearn(r)
+	}
 	if r.chunkBatch > in.line.ended && !in.delivers(r) {
 		in.queue.setAside(r.slot, r.chunkBatch, Forever)
 		return

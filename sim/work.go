@@ -258,6 +258,7 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	r.state, r.readmitted, r.entering = prefilling, w.now, true
 	in.enter(slot)
 	in.batch.prefill = append(in.batch.prefill, slot)
+	r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
 	r.blocksMin, r.leftOut = 0, false
 	if reserve > 0 {
 		w.reserve(r, reserve)
