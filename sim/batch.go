@@ -156,7 +156,7 @@ func (b *runningBatch) emitted() (n int64) {
 		case r.state == decoding:
 			_, emitted := b.progress(r)
 			n += int64(emitted)
-		case r.state == prefilling && !r.gone:
+		case r.state == prefilling && !r.finished:
 			n += int64(r.Emitted)
 		}
 	}

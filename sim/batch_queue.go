@@ -235,9 +235,9 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 	}
 	in.exit(slot)
 	if in.pool.serial() {
-		r.gone, r.Emitted = true, r.Output
+		r.finished, r.Emitted = true, r.Output
 		r.Preemptions++
-		in.line.gone = append(in.line.gone, slot)
+		in.line.finished = append(in.line.finished, slot)
 		in.drop(r, w.taken(r), min(r.Computed, in.line.named(r, w.inTurn && r.chunk > 0)))
 		in.requeue(r, false)
 		return

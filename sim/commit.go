@@ -163,11 +163,17 @@ func (in *Instance) commitPrefill(now Time) {
 		r.inFlight = r.chunk > 0
 		r.chunk, r.entering = 0, false
 		if r.Pending() > 0 || r.state == cancelledPrefill {
+			if !r.yielding || r.state == cancelledPrefill || in.goesOn(r, now) {
+				remaining = append(remaining, slot)
+			}
+			continue
+		}
+		if r.yields > 0 && r.Emitted+1 < r.Output && in.goesOn(r, now) {
 			remaining = append(remaining, slot)
 			continue
 		}
-		if r.gone {
-			in.joinGone(slot)
+		if r.finished {
+			in.joinFinished(slot)
 			continue
 		}
 		b.place(r, mixed, i)

@@ -46,7 +46,7 @@ func (c *Cluster) applies(at place, id int32) bool {
 	if r.ID != id {
 		return false
 	}
-	return !r.gone && r.state != unused && r.state != finishedRow && r.state != ended &&
+	return !r.finished && r.state != unused && r.state != finishedRow && r.state != ended &&
 		r.state != pendingTransfer && r.state != preallocated
 }
 

@@ -238,7 +238,7 @@ func (c *Cluster) takeRequests(in *Instance) (lost []Request) {
 // segment under way.
 func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 	keep := func(r *Request) {
-		if r.gone {
+		if r.finished {
 			return
 		}
 		lost = append(lost, *r)
@@ -247,7 +247,7 @@ func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 	}
 	for _, lane := range in.batches() {
 		for slot := lane.batch.first; slot != noSlot; slot = in.requests.at[slot].next {
-			if r := &in.requests.at[slot]; (r.state == prefilling || r.state == decoding) && !r.gone {
+			if r := &in.requests.at[slot]; (r.state == prefilling || r.state == decoding) && !r.finished {
 				lost = append(lost, lane.afterSteps(r, n))
 			}
 		}

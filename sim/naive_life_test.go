@@ -246,6 +246,7 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
 	r.batch, r.stale, r.recalled = nil, nil, false
+	r.yields, r.yielding = nil, false
 }
 
 // lose ends or restarts a request whose instance has failed.

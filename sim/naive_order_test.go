@@ -157,15 +157,15 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		r.cause = "preempted"
 	}
 	n.cover["preemptions"]++
-	if i := len(r.chunks); i > 0 && slices.Contains(in.queue, r.chunks[i-1].of) && !n.delivers(r) {
+	if i := len(r.chunks); i > 0 && slices.Contains(in.queue, r.chunks[i-1].of) && !n.delivers(r) && !n.yields() {
 		r.stale = r.chunks[i-1].of
 		n.cover["preempted with a chunk under way"]++
 	}
 	n.comesBack(in, r, retracted)
 }
 
-// namedBy returns how many tokens of r, which is preempted, an engine with one batch after the other knew when r last got
-// blocks, or all but the latest that it knows.
+// namedBy returns how many tokens of r, which is preempted, an engine with one batch after the other knew when r last
+// got blocks, or all but the latest that it knows.
 func (n *naive) namedBy(in *naiveInstance, r *naiveRequest) int32 {
 	known := r.knownBy(in.composed)
 	if taken := in.inTurns && r.want > 0; !taken && r.knownBy(in.earlier) < known {

@@ -161,7 +161,7 @@ func (n *naive) planSerial(in *naiveInstance) {
 		}
 	}
 	in.leftQueue(n.now)
-	for in.load > 0 || len(in.running) > 0 || slices.ContainsFunc(in.waiting, func(r *naiveRequest) bool { return r.removed }) {
+	for in.load > 0 || len(in.running) > 0 || in.waitsInVain() {
 		in.earlier, in.composed = in.composed, in.composes(len(n.stages))
 		in.everybody = in.composed == n.now
 		for _, r := range in.waiting {
@@ -285,6 +285,7 @@ func (n *naive) releaseChunks(in *naiveInstance) {
 			n.passed(r, r.want)
 			r.Computed += r.want
 			r.prefill = r.Computed
+			r.leaves(r.batch)
 			r.want, r.batch = 0, nil
 		}
 	}
@@ -312,7 +313,7 @@ func (n *naive) beginBatch(in *naiveInstance, at sim.Time) {
 			n.cover["batches that had begun before"]++
 		}
 	}
-	before, passed := int64(0), int64(0)
+	var before, passed int64
 	for i, layers := range n.stages {
 		if in.stageFree[i] > at {
 			n.cover["waits for a stage"]++
@@ -330,8 +331,7 @@ func (n *naive) beginBatch(in *naiveInstance, at sim.Time) {
 	if in.underWay() > 1 {
 		n.cover["batches under way at once"]++
 	}
-	in.step++
-	n.steps++
+	in.step, n.steps = in.step+1, n.steps+1
 	n.beginsOn(in)
 	for _, r := range in.running {
 		r.batch = b

@@ -4,10 +4,12 @@ import "slices"
 
 // naiveStages is what a request in a pipeline has.
 type naiveStages struct {
-	batch    *naiveBatch  // the one under way that it is in
-	chunks   []naiveChunk // those of its prompt since its latest admission
-	stale    *naiveBatch  // it waits, and has tokens in that one, which is under way
-	recalled bool         // it waits, and had some until a batch ended of which the engine does not know yet
+	batch    *naiveBatch   // the one under way that it is in
+	chunks   []naiveChunk  // those of its prompt since its latest admission
+	stale    *naiveBatch   // it waits, and has tokens in that one, which is under way
+	yields   []*naiveBatch // those under way that it has left and that yield tokens of it
+	yielding bool          // the one that it is in does, although it has tokens to compute that are not in it
+	recalled bool          // it waits, and had some until a batch ended of which the engine does not know yet
 }
 
 // staysStale reports whether r, whose client leaves, has been preempted and has tokens in a batch under way: that has
@@ -36,11 +38,23 @@ func (n *naive) recomputeAway(in *naiveInstance, r *naiveRequest) {
 	n.release(in, r, min(computed, r.Prompt+r.Emitted-n.drafter().Ahead))
 	in.away = slices.Delete(in.away, slices.Index(in.away, r), slices.Index(in.away, r)+1)
 	in.departed = true
+	if n.yields() && !n.delivers(r) {
+		if r.decoding {
+			n.decodes--
+		}
+		if r.decoding || r.yielding || r.want > 0 && r.Pending() == r.want {
+			r.yields = append(r.yields, r.batch)
+		}
+	}
 	r.Preemptions++
 	n.cover["any preemptions"]++
 	n.cover["preempted in another batch"]++
 	r.blocks, r.noticed = 0, true
 	r.stale, r.batch = r.batch, nil
+	if n.yields() && !n.delivers(r) {
+		r.stale, r.yielding = nil, false
+		n.startsAgain(r)
+	}
 	if n.delivers(r) {
 		r.stale = nil
 		n.startsAgain(r)
@@ -75,6 +89,64 @@ func (n *naive) commitStale(in *naiveInstance) {
 			continue
 		}
 		n.startsAgain(r)
+	}
+	n.commitYields(in)
+}
+
+// leaves has a batch that r leaves yield its token all the same, if it yields one.
+func (r *naiveRequest) leaves(b *naiveBatch) {
+	if r.yielding {
+		r.yields, r.yielding = append(r.yields, b), false
+	}
+}
+
+// waitsInVain reports whether a request waits that has ended.
+func (in *naiveInstance) waitsInVain() bool {
+	return slices.ContainsFunc(in.waiting, func(r *naiveRequest) bool { return r.removed })
+}
+
+// yields reports whether a batch yields the token of a request that has been preempted to where it is then.
+func (n *naive) yields() bool {
+	return len(n.stages) > 1 && !n.queues() && !n.fillsQueue() && n.speculation == nil && n.passing.Blocks == 0
+}
+
+// emitInTwo lets the client of r have a token that was computed like a prompt, because r is in several batches.
+func (n *naive) emitInTwo(r *naiveRequest) {
+	if r.Emitted > 0 && r.cause == "" {
+		r.cause = "preempted"
+	}
+	n.emit(r, 1)
+}
+
+// commitYields lets clients have what the batch that ends has of requests which have left it.
+func (n *naive) commitYields(in *naiveInstance) {
+	for _, r := range n.all {
+		i := slices.Index(r.yields, in.queue[0])
+		if i < 0 {
+			continue
+		}
+		r.yields = slices.Delete(r.yields, i, i+1)
+		if r.outcome != "" {
+			continue
+		}
+		r.yielding = r.yielding || r.batch != nil && r.want > 0 && r.Pending() == r.want
+		n.emitInTwo(r)
+		n.cover["tokens of batches that were left"]++
+		if r.batch != nil {
+			n.cover["tokens of two batches"]++
+		}
+		if r.outcome != "" {
+			n.cover["ended by a batch that was left"]++
+			r.removed = true
+			in.load--
+			is := func(o *naiveRequest) bool { return o == r }
+			if slices.Contains(in.running, r) {
+				n.release(in, r, r.Computed+r.want)
+				in.running = slices.DeleteFunc(in.running, is)
+			} else {
+				in.waiting = slices.DeleteFunc(in.waiting, is)
+			}
+		}
 	}
 }
 

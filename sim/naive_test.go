@@ -300,7 +300,7 @@ func (n *naive) commitRank(in *naiveInstance) {
 			r.Computed += tokens
 			r.latest, r.leftOut = tokens, false
 			r.hoped = n.hopes(r.want - tokens)
-		} else if r.Pending() <= r.want {
+		} else if r.Pending() <= r.want && (len(r.yields) == 0 || r.Emitted+1 == r.Output) {
 			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
 			r.latest, r.hoped, r.filler = 0, n.hopes(r.filler), 0
@@ -308,12 +308,19 @@ func (n *naive) commitRank(in *naiveInstance) {
 			if r.removed {
 				n.cover["ended, and decode again"]++
 			}
+			if n.yields() && r.Emitted > 0 && r.cause == "" {
+				r.cause = "preempted"
+			}
 			prompts = append(prompts, r)
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0
 		} else {
+			yields := r.yielding || len(r.yields) > 0 && r.Pending() <= r.want
 			r.Computed += r.want
-			r.prefill = r.Computed
+			r.prefill, r.yielding = r.Computed, false
+			if yields && r.outcome == "" {
+				n.emitInTwo(r)
+			}
 			continue
 		}
 		if r.outcome == "" && !r.known {

@@ -282,7 +282,7 @@ func (in *Instance) settle(now Time) {
 		lane.settleBatch(now, n)
 	}
 	unfinished := func(r *Request) {
-		if r.gone {
+		if r.finished {
 			return
 		}
 		r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
@@ -313,7 +313,7 @@ func (in *Instance) settleBatch(now Time, n int) {
 		case cancelledDecode, cancelledPrefill, finishedRow, ended:
 			continue // they have been reported
 		}
-		if r.gone {
+		if r.finished {
 			continue
 		}
 		in.cluster.sink.Done(&r, now, Unfinished)

@@ -320,7 +320,7 @@ func (q *queue) eachPacked(f func(r *Request)) {
 // emitted returns the tokens that the requests in q have emitted before they were preempted.
 func (q *queue) emitted() (n int64) {
 	count := func(r *Request) {
-		if !r.gone {
+		if !r.finished {
 			n += int64(r.Emitted + r.unlearned)
 		}
 	}

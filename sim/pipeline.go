@@ -18,17 +18,18 @@ import "slices"
 // Where a batch finds no block, a request of any batch may make room for it, see stale.go. An engine that schedules
 // asynchronously is in pipeline_ahead.go.
 type pipeline struct {
-	lanes  []*Instance // the microbatches
-	upTo   []int64     // by stage: the layers up to its end
-	free   []Time      // by stage: when it has ended on the latest batch
-	queue  []*Instance // the microbatches under way, the oldest first; nil: one of nothing
-	busy   int         // those of something
-	turn   int         // the microbatch that was under way last
-	chunks [][]chunk   // by microbatch: those of its latest batch, see passing.go
-	began  []int64     // by microbatch: the number of its latest batch of something
-	number int64       // of the latest of all
-	ended  int64       // of the latest that has ended
-	turns  int64       // requests that have been preempted
+	lanes   []*Instance // the microbatches
+	upTo    []int64     // by stage: the layers up to its end
+	free    []Time      // by stage: when it has ended on the latest batch
+	queue   []*Instance // the microbatches under way, the oldest first; nil: one of nothing
+	busy    int         // those of something
+	turn    int         // the microbatch that was under way last
+	chunks  [][]chunk   // by microbatch: those of its latest batch, see passing.go
+	yielded [][]yield   // by microbatch: what its step yields of requests that it has no more, see stale.go
+	began   []int64     // by microbatch: the number of its latest batch of something
+	number  int64       // of the latest of all
+	ended   int64       // of the latest that has ended
+	turns   int64       // requests that have been preempted
 	ahead
 	serial
 }
@@ -56,6 +57,7 @@ func (p *Pool) addStages(c *Cluster) {
 			line.lanes = append(line.lanes, lane)
 		}
 		line.chunks, line.began = make([][]chunk, len(line.lanes)), make([]int64, len(line.lanes))
+		line.yielded = make([][]yield, len(line.lanes))
 		in.line, in.batched = line, line.lanes
 		for _, lane := range line.lanes {
 			lane.batched = line.lanes
@@ -69,13 +71,13 @@ func (l *pipeline) reset() {
 	clear(l.free)
 	l.queue, l.busy, l.turn = l.queue[:0], 0, 0
 	l.ahead = ahead{samples: l.samples}
-	l.serial = serial{past: l.past, unknown: l.serial.unknown[:0], gone: l.gone[:0]}
+	l.serial = serial{past: l.past, unknown: l.serial.unknown[:0], finished: l.finished[:0]}
 	clear(l.samples)
 	clear(l.past)
 	clear(l.began)
 	l.number, l.ended, l.turns = 0, 0, 0
 	for i := range l.chunks {
-		l.chunks[i] = l.chunks[i][:0]
+		l.chunks[i], l.yielded[i] = l.chunks[i][:0], l.yielded[i][:0]
 	}
 	for _, lane := range l.lanes {
 		lane.resetBatch()
@@ -195,6 +197,9 @@ func (in *Instance) adopt() {
 			if r.chunk > 0 {
 				r.chunkBatch = in.line.began[other.lane]
 			}
+			if r.yielding {
+				other.yieldsTo(r)
+			}
 			r.chunk, r.entering = 0, false
 			other.batch.remove(slot)
 			other.batch.prefill = slices.Delete(other.batch.prefill, i, i+1)
@@ -241,6 +246,7 @@ func (in *Instance) commitLane() {
 		in.learnChunks(lane)
 	}
 	in.learnStale(lane)
+	in.commitYields(lane, in.cluster.now)
 	lane.step.end, lane.step.n = Forever, 0
 	line.busy--
 	line.turn = int(lane.lane)

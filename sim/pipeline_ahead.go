@@ -145,7 +145,7 @@ type serial struct {
 	tokens   Time    // when the latest ones were there
 	rested   bool    // the engine had no request when the latest batch left the queue
 	unknown  []token // of which it may not have known then, but for those of the decode set
-	gone     []int32 // requests that wait or prefill, and have ended
+	finished []int32 // requests that wait or prefill, and have ended
 }
 
 // token is a token that the request in slot emitted.
@@ -222,7 +222,7 @@ func (s *serial) composes(depth int) Time {
 // leaveQueue notes that the latest batch has left the queue of in.
 func (in *Instance) leaveQueue(now Time) {
 	s, b := &in.line.serial, &in.line.lanes[0].batch
-	idle := in.Queued()+in.Running()+in.Incoming() == len(b.ended)+len(b.finished)+len(s.gone)
+	idle := in.Queued()+in.Running()+in.Incoming() == len(b.ended)+len(b.finished)+len(s.finished)
 	latest := s.at(s.number)
 	latest.left, latest.drained = now, idle && s.rested
 	s.rested = idle
@@ -309,11 +309,11 @@ func (in *Instance) learnTokens() {
 	s.unknown = left
 }
 
-// releaseGone drops the requests that had ended by t and wait or prefill.
-func (in *Instance) releaseGone(t Time) {
+// releaseFinished drops the requests that had ended by t and wait or prefill.
+func (in *Instance) releaseFinished(t Time) {
 	s := &in.line.serial
-	left := s.gone[:0]
-	for _, slot := range s.gone {
+	left := s.finished[:0]
+	for _, slot := range s.finished {
 		r := &in.requests.at[slot]
 		switch {
 		case r.Last <= t && r.state == waiting:
@@ -326,13 +326,13 @@ func (in *Instance) releaseGone(t Time) {
 			left = append(left, slot)
 		}
 	}
-	s.gone = left
+	s.finished = left
 }
 
-// joinGone has the request in slot, which has ended and whose tokens are computed again, decode in vain.
-func (in *Instance) joinGone(slot int32) {
+// joinFinished has the request in slot, which has ended and whose tokens are computed again, decode in vain.
+func (in *Instance) joinFinished(slot int32) {
 	r, b := &in.requests.at[slot], &in.batch
-	in.line.gone = without(in.line.gone, slot)
+	in.line.finished = without(in.line.finished, slot)
 	in.join(slot)
 	b.set.DropEnd(slot)
 	b.untrace(r, slot)
@@ -347,7 +347,7 @@ func (in *Instance) joinGone(slot int32) {
 // engine knew then that they would have, or has reserved no more blocks for them.
 func (in *Instance) releaseEndedBy(t Time) {
 	b := &in.batch
-	in.releaseGone(t)
+	in.releaseFinished(t)
 	rows := b.finished[:0]
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]

@@ -69,7 +69,7 @@ func (in *Instance) drop(r *Request, blocks int64, computed int32) {
 // retreat takes r, which is preempted, out of the batch.
 func (w *Work) retreat(r *Request) {
 	r.Preemptions++
-	if r.gone {
+	if r.finished {
 		w.in.exit(r.slot)
 		return
 	}

@@ -340,7 +340,7 @@ func (in *Instance) GapBreakdown(r *Request, t Time, c Cause) Breakdown {
 // recomputeBreakdown returns what a gap consists of in which the cache of r was computed again, perhaps to be
 // transferred before the token at t. Time that is neither spent on that nor on the transfer was spent in queues.
 func (r *Request) recomputeBreakdown(t Time) (parts Breakdown) {
-	parts[Recomputing] = t.Sub(r.readmitted)
+	parts[Recomputing] = t.Sub(max(r.readmitted, r.Last)) // it may have emitted since, see stale.go
 	if r.readmitted <= r.PendingTransfer && r.PendingTransfer <= r.Transferred {
 		parts[Recomputing] = r.PendingTransfer.Sub(r.readmitted) + t.Sub(r.Resumed)
 	}

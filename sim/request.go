@@ -75,7 +75,9 @@ type engineState struct {
 	inFlight       bool  // it prefills, and had a chunk in the latest step
 	entering       bool  // its chunk is the first since its latest admission
 	stale          bool  // it has been preempted, and a batch under way still yields tokens of it, see stale.go
-	gone           bool  // it has ended, and waits or prefills again before the engine knows, see serial
+	yielding       bool  // its chunk under way yields a token, although it has got another since it was composed
+	yields         uint8 // microbatches that it has left and that yield tokens of it, see stale.go
+	finished       bool  // it has ended, and waits or prefills again before the engine knows, see serial
 	unlearned      int32 // tokens of it that the engine does not know while it waits, and Emitted is without
 	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
@@ -166,6 +168,7 @@ func (r *Request) atNextStage() Request {
 	q.passed, q.underWay, q.astray = 0, 0, false
 	q.fetch, q.below, q.turn = 0, kv.Below{}, 0
 	q.stale, q.chunkBatch = false, 0
+	q.yields, q.yielding = 0, false
 	return q
 }
 

@@ -10,9 +10,14 @@ package sim
 // aside from the queue as long as the engine does not know what came of it. Where its cache goes to another instance,
 // what its batch yields of it is dropped, and it waits like any other (requires_kv_delivery there).
 //
-// vLLM 0.22 passes over none: those behind wait, too. A request that it admits before its batch has ended is in two
-// microbatches from then on, and gets a token from each for one place in its output: here it waits instead. One that is
-// scheduled asynchronously is in pipeline_ahead.go.
+// vLLM 0.22 passes over none. A request that it admits before its batch has ended is in two microbatches from then on,
+// and gets a token from each, also for one place in its output. So there such a request leaves its batch at once, which
+// yields its token to it wherever it is then. As long as others do, it computes its tokens as if they were chunks of a
+// prompt. With drafts and where windows pass blocks it waits instead, and so do those behind it. One that is scheduled
+// asynchronously is in pipeline_ahead.go.
+
+// yield is the token that a microbatch under way yields of a request which is not in it any more.
+type yield struct{ slot, id int32 }
 
 // aside is a request that waits, and is passed over in the queue.
 type aside struct {
@@ -49,6 +54,12 @@ func (w *Work) preemptAway(r *Request) {
 	in.drop(r, blocks, findable)
 	r.Preemptions++
 	in.tally.preemptions++
+	if in.yields() && !in.delivers(r) {
+		lane.expel(r, underWay)
+		in.takeTurn(r)
+		in.queue.pushBack(r.slot, false)
+		return
+	}
 	r.stale = true
 	in.takeTurn(r)
 	lane.batch.stale = append(lane.batch.stale, r.slot)
@@ -66,6 +77,94 @@ func (w *Work) preemptAway(r *Request) {
 	}
 }
 
+// yields reports whether a microbatch of in yields tokens of requests that have been preempted to where they are then.
+func (in *Instance) yields() bool {
+	return in.pool.BatchQueue < 2 && !in.pool.FillsQueue && in.drafting.speculation == nil && !in.cache.Passes()
+}
+
+// expel takes r, which is preempted, out of the batch of in, a microbatch, which yields its token all the same if its
+// step is under way.
+func (in *Instance) expel(r *Request, underWay bool) {
+	decodes := r.state == decoding
+	if underWay && (decodes || r.yielding || r.chunk > 0 && r.chunk == r.Pending()) {
+		in.yieldsTo(r)
+	}
+	if decodes {
+		if !in.batch.isNew(r) {
+			r.Last = in.batch.emittedAt
+		}
+		in.batch.set.DropEnd(r.slot)
+		in.leave(r.slot)
+		in.batch.untrace(r, r.slot)
+		if underWay {
+			in.step.decodes--
+		}
+	} else {
+		in.batch.removePrefill(r.slot)
+	}
+	in.leaveStale(r)
+}
+
+// yieldsTo has the step of in, a microbatch that r leaves, yield its token of r to where that is then.
+func (in *Instance) yieldsTo(r *Request) {
+	list := &in.line.yielded[in.lane]
+	*list = append(*list, yield{r.slot, r.ID})
+	r.yields++
+	r.yielding = false
+}
+
+// commitYields lets clients have the tokens that the step of a microbatch of in, which ends, yields of requests that
+// have left it.
+func (in *Instance) commitYields(lane *Instance, now Time) {
+	list := &in.line.yielded[lane.lane]
+	for _, y := range *list {
+		r := &in.requests.at[y.slot]
+		if r.ID != y.id || r.state != waiting && r.state != prefilling {
+			continue // its client has left
+		}
+		r.yields--
+		r.yielding = r.yielding || r.state == prefilling && r.chunk > 0 && r.chunk == r.Pending()
+		in.emit(r, now)
+		if r.Emitted == r.Output {
+			in.finishAway(y.slot, now)
+		}
+	}
+	*list = (*list)[:0]
+}
+
+// goesOn lets the client of r, which prefills, have a token that the step of in yields, and reports whether r goes on:
+// as if it prefilled, because others yield tokens of it.
+func (in *Instance) goesOn(r *Request, now Time) bool {
+	r.yielding = false
+	in.emit(r, now)
+	if r.Emitted == r.Output {
+		in.vacate(r.slot)
+		in.finish(r.slot, r, now)
+		return false
+	}
+	return true
+}
+
+// finishAway ends the request in slot, which waits or prefills: it had its last token from another microbatch.
+func (in *Instance) finishAway(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	if r.state == waiting {
+		in.charge(r, -1)
+		in.cluster.done(r, now, Completed)
+		in.cache.Forget(slot)
+		in.queue.cancel(slot)
+		return
+	}
+	lane := in.line.lanes[r.lane]
+	lane.batch.removePrefill(slot)
+	r.Computed += r.chunk
+	lane.vacate(slot)
+	if len(lane.freed) > 0 {
+		lane.freeBlocks()
+	}
+	lane.finish(slot, r, now)
+}
+
 // takeTurn gives r, which is preempted, its place in a queue without an order: before all others that wait.
 func (in *Instance) takeTurn(r *Request) {
 	if in.pool.Order == nil {
@@ -80,7 +179,7 @@ func (in *Instance) requeueOfLine(r *Request) {
 	if in.pool.serial() {
 		in.unlearn(r)
 	}
-	if r.chunkBatch > in.line.ended && !in.delivers(r) {
+	if r.chunkBatch > in.line.ended && !in.delivers(r) && !in.yields() {
 		in.queue.setAside(r.slot, r.chunkBatch, Forever)
 		return
 	}

@@ -152,7 +152,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
          "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns"]
-NOT_OF_022 = ["pd-priority", "stages-queue-spec", "stages-preemption", "stages-preemption-prefix"]
+NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
 
 class Tally:
