@@ -342,14 +342,18 @@ func (in *Instance) countTime(n int, d Duration) {
 
 // count counts d of the steps s, n of which have ended in it. Each of so many stages works on s in turn.
 func (p *phases) count(s *step, n int, d Duration, stages int) {
-	prompts, decodes := false, 0
-	for i := range s.ranks {
-		prompts = prompts || s.ranks[i].Prefills > 0
+	prompts, decodes := s.ranks[0].Prefills, s.ranks[0].Decodes
+	for i := 1; i < len(s.ranks); i++ {
+		prompts += s.ranks[i].Prefills
 		decodes += s.ranks[i].Decodes
 	}
 	k := Duration(n)
-	if !prompts {
-		p.bound += (k*s.price.Bound.A + k*(k-1)/2*s.price.Bound.B) / Duration(stages)
+	if prompts == 0 {
+		bound := k*s.price.Bound.A + k*(k-1)/2*s.price.Bound.B
+		if stages > 1 { // a division takes longer than all else here
+			bound /= Duration(stages)
+		}
+		p.bound += bound
 		return
 	}
 	p.prefill += d

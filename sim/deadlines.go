@@ -24,9 +24,17 @@ func (in *Instance) watch(slot int32) {
 	}
 }
 
-// nextDeadline returns the earliest deadline of a request that has not ended. It drops void ones: they are no events,
-// and a run must not last until them.
+// nextDeadline returns the earliest deadline of a request that has not ended, or Forever.
 func (c *Cluster) nextDeadline() Time {
+	if len(c.deadlines) == 0 {
+		return Forever
+	}
+	return c.firstDeadline()
+}
+
+// firstDeadline is nextDeadline where there are deadlines. It drops void ones: they are no events, and a run must not
+// last until them.
+func (c *Cluster) firstDeadline() Time {
 	for len(c.deadlines) > 0 {
 		if t := &c.deadlines[0]; c.applies(t.Value, int32(t.Tie)) {
 			return t.Key
@@ -48,6 +56,20 @@ func (c *Cluster) applies(at place, id int32) bool {
 	}
 	return !r.finished && r.state != unused && r.state != finishedRow && r.state != ended &&
 		r.state != pendingTransfer && r.state != preallocated
+}
+
+// firstTokenized is nextTokenized where prompts are being tokenised. It drops void entries, too: a prompt is void once
+// its client has left.
+func (c *Cluster) firstTokenized() Time {
+	for len(c.tokenizing) > 0 {
+		t := &c.tokenizing[0]
+		r := &c.instances[t.Value.instance].requests.at[t.Value.slot]
+		if r.state == tokenizing && r.ID == int32(t.Tie) && r.queuedAt == t.Key {
+			return t.Key
+		}
+		c.tokenizing.Pop()
+	}
+	return Forever
 }
 
 // cancel handles the earliest deadline: it ends the request for its client.

@@ -37,6 +37,9 @@ type loadRules struct {
 	aside   int64 // blocks that have been set aside for that
 }
 
+// ConnectorLoads reports whether KV connectors load caches that come to in.
+func (in *Instance) ConnectorLoads() bool { return in.pool.ConnectorLoads }
+
 // AllowLoads lets KV connectors begin to load caches. Without it none begins.
 func (w *Work) AllowLoads(rules LoadRules) { w.loads.LoadRules, w.loads.allowed = rules, true }
 

@@ -9,7 +9,15 @@ import "math"
 func (in *Instance) Pool() *Pool { return in.pool }
 
 // Running returns the number of requests in the batch, or in those of all ranks or microbatches.
-func (in *Instance) Running() (n int) {
+func (in *Instance) Running() int {
+	if len(in.batched) == 1 {
+		return in.batched[0].batch.n
+	}
+	return in.runningOfAll()
+}
+
+// runningOfAll is Running of several ranks or microbatches.
+func (in *Instance) runningOfAll() (n int) {
 	for _, part := range in.batched {
 		n += part.batch.n
 	}

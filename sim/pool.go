@@ -222,6 +222,11 @@ func (p *Pool) at(i int) *Instance {
 	if in := p.all[i]; in != nil {
 		return in
 	}
+	return p.buildAt(i)
+}
+
+// buildAt builds the i-th instance.
+func (p *Pool) buildAt(i int) *Instance {
 	if n := len(p.built); n > 0 && n%unwindEvery == 0 {
 		p.cluster.unwind(n, len(p.all))
 	}

@@ -202,15 +202,10 @@ func (in *Instance) tokenize(now Time, r *Request) {
 
 // nextTokenized returns when a prompt has been tokenised that is still wanted, or Forever.
 func (c *Cluster) nextTokenized() Time {
-	for len(c.tokenizing) > 0 {
-		t := &c.tokenizing[0]
-		r := &c.instances[t.Value.instance].requests.at[t.Value.slot]
-		if r.state == tokenizing && r.ID == int32(t.Tie) && r.queuedAt == t.Key {
-			return t.Key
-		}
-		c.tokenizing.Pop()
+	if len(c.tokenizing) == 0 {
+		return Forever
 	}
-	return Forever
+	return c.firstTokenized()
 }
 
 // tokenized brings the request whose prompt has been tokenised to its queue.

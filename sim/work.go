@@ -32,8 +32,10 @@ func (w *Work) reset(now Time) {
 	w.now, w.full, w.headBlocked = now, false, false
 	w.paused, w.inTurn, w.tookTurns = false, false, false
 	w.allocated, w.settled = false, 0
-	w.match, w.passesOver, w.loads = kv.Match{}, false, loadRules{}
-	w.growing = false
+	w.match, w.passesOver, w.growing = kv.Match{}, false, false
+	if w.in.pool.ConnectorLoads {
+		w.loads = loadRules{}
+	}
 	if w.in.batch.leftOut {
 		w.in.rejoin()
 	}

@@ -86,8 +86,7 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		free.LongPrefillTokenThreshold = 0
 		return free.Schedule(in, w)
 	}
-	if r := in.Loaded(); r != nil && in.Running() == 0 && w.BlocksToJoin(r, 0, 1) > w.FreeBlocks() {
-		w.Unload(r) // others that are loaded have the blocks, and vLLM would wait for ever
+	if in.ConnectorLoads() && p.unload(in, w) {
 		return 1
 	}
 	budget, enough := p.resume(in, w)
@@ -103,7 +102,12 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 // fill spends the remaining budget of the step on what has been loaded, then on waiting requests, and returns for how
 // many steps that holds; 0: no limit. If they leave some, more may be loaded.
 func (p *Continuous) fill(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
-	alike, ordered := w.Prompts() == 0, in.LoadsInOrder()
+	alike := w.Prompts() == 0
+	if !in.ConnectorLoads() {
+		_, steps = p.admit(in, w, budget, alike)
+		return steps
+	}
+	ordered := in.LoadsInOrder()
 	budget, all := p.join(in, w, budget, alike)
 	if !all {
 		w.HeadBlocked()

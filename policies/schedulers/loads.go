@@ -9,6 +9,17 @@ func (p *Continuous) loadRules(running int) sim.LoadRules {
 	return sim.LoadRules{Leave: p.leavesBeside(running), Reserves: p.LoadsReserve, Whole: p.SchedulerReserveFullISL}
 }
 
+// unload gives up what has been loaded for a request that is alone and does not fit, and reports whether there is one:
+// others that are loaded have the blocks, and vLLM would wait for ever.
+func (p *Continuous) unload(in *sim.Instance, w *sim.Work) bool {
+	r := in.Loaded()
+	if r == nil || in.Running() > 0 || w.BlocksToJoin(r, 0, 1) <= w.FreeBlocks() {
+		return false
+	}
+	w.Unload(r)
+	return true
+}
+
 // join admits what KV connectors have loaded, and returns the budget that is left, and whether no request waits for
 // blocks or for a row of the others' width, if those that run have alike rows.
 func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32, alike bool) (left int32, all bool) {

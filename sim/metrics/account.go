@@ -1,14 +1,18 @@
 package metrics
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/clock"
+)
 
 // account sums what the steps were made of that tokens waited for: Σ over steps of tokens × time. Divided by the
-// tokens it is the mean step that a token waits for.
+// tokens it is the mean step that a token waits for. Sums are named by package clock and not, as elsewhere, by sim: the
+// compiler inlines the methods of a package where that is imported.
 type account struct {
 	tokens  int64
 	compute int64 // tokens whose step was compute-bound
-	bound   sim.Uint128
-	paused  sim.Uint128 // Σ tokens × time from the token before to the step
+	bound   clock.Uint128
+	paused  clock.Uint128 // Σ tokens × time from the token before to the step
 	part    partSums
 }
 
@@ -25,7 +29,7 @@ func (a *account) add(g *sim.Segment, n int, parts *sim.Parts, w uint64) {
 }
 
 // partSums is Σ time by part of a step.
-type partSums [sim.NumParts]sim.Uint128
+type partSums [sim.NumParts]clock.Uint128
 
 // add adds parts, w times. It is no loop, because it is done for every segment.
 func (s *partSums) add(parts *sim.Parts, w uint64) {
@@ -38,7 +42,7 @@ func (s *partSums) add(parts *sim.Parts, w uint64) {
 
 // step returns Σ tokens × step.
 func (a *account) step() float64 {
-	var sum sim.Uint128
+	var sum clock.Uint128
 	for _, p := range a.part {
 		sum.Add(p)
 	}

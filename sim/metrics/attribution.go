@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/clock"
 )
 
 // Attribution sums what gaps between tokens are made of, by the length of the gap: which share of the p99 gap is
@@ -15,7 +16,7 @@ type Attribution struct {
 // bin is the gaps of about one length: their number, and Σ of what they are made of.
 type bin struct {
 	n     uint64
-	parts [sim.NumWaits]sim.Uint128
+	parts [sim.NumWaits]clock.Uint128
 }
 
 // coarse is the bits by which buckets of the histogram are coarsened into bins: 32 bins per octave.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/clock"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 type Hist struct {
 	count []uint64
 	n     uint64
-	sum   sim.Uint128 // of values, in picoseconds
+	sum   clock.Uint128 // of values, in picoseconds
 	max   sim.Duration
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/clock"
 )
 
 // Series keeps a run in order of time, in bounded memory: counts and sums for each of at most 512 slots of equal width,
@@ -32,7 +33,7 @@ type Slot struct {
 // SlotSum is the number of observations of a slot and their sum in picoseconds.
 type SlotSum struct {
 	N   uint64
-	Sum sim.Uint128
+	Sum clock.Uint128
 }
 
 // Of is a latency that a Series follows.

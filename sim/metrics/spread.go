@@ -1,6 +1,9 @@
 package metrics
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/clock"
+)
 
 // spread is a Hist of few values: with the same buckets, of which it has only those between its least and its greatest
 // value. A run has a few of them for each window.
@@ -8,7 +11,7 @@ type spread struct {
 	first int // the bucket of count[0]
 	count []uint64
 	n     uint64
-	sum   sim.Uint128 // of values, in picoseconds
+	sum   clock.Uint128 // of values, in picoseconds
 	max   sim.Duration
 }
 
@@ -94,5 +97,5 @@ func (h *Hist) reset() {
 	if h.n > 0 {
 		clear(h.count)
 	}
-	h.n, h.sum, h.max = 0, sim.Uint128{}, 0
+	h.n, h.sum, h.max = 0, clock.Uint128{}, 0
 }

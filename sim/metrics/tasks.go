@@ -1,6 +1,9 @@
 package metrics
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/clock"
+)
 
 // Task is a task of agents that has ended: turns of one or several agents, and tools between them.
 type Task struct {
@@ -36,7 +39,7 @@ type Tasks struct {
 	endings  [numEndings]int64
 	requests int64 // of the completed ones, as all that follows
 	agents   int64
-	parts    [4]sim.Uint128
+	parts    [4]clock.Uint128
 }
 
 // TaskResult says how tasks ended, and what those that were completed consisted of.
