@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -31,6 +32,23 @@ var fleetsCovered = map[string]int{
 	"completed": 5000, "failed": 500, "rejected": 300, "unfinished": 5,
 }
 
+// variant is how a scenario is run: a bound on the steps of an event, and the binary logarithm of the wheel; 0: none,
+// and as usual.
+type variant struct {
+	maxRun int
+	wheel  uint
+}
+
+// variants returns how a scenario is run beside its twin: without a bound, and in one of three other ways; the soak
+// runs it in all of them.
+func variants(t *rapid.T) []variant {
+	others := []variant{{1, 0}, {3, 6}, {0, 6}}
+	if !soak.Asked() {
+		others = others[rapid.IntRange(0, 2).Draw(t, "variant"):][:1]
+	}
+	return append([]variant{{0, 0}}, others...)
+}
+
 // TestFleetsEqualTheNaiveTwin: KV transfers, links that are shared, gates and instances that come, go and fail give
 // every token of every request at the very picosecond at which the naive simulator emits it.
 func TestFleetsEqualTheNaiveTwin(t *testing.T) {
@@ -39,10 +57,7 @@ func TestFleetsEqualTheNaiveTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawFleetScenario(t)
 		twin := runNaive(sc)
-		for _, variant := range []struct {
-			maxRun int
-			wheel  uint
-		}{{0, 0}, {1, 0}, {3, 6}, {0, 6}} {
+		for _, variant := range variants(t) {
 			j := newJournal()
 			c := sc.config(j)
 			c.MaxRun, c.LogWheel = variant.maxRun, variant.wheel
