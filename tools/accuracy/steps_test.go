@@ -126,10 +126,10 @@ func TestStepsAlikeDifferByThis(t *testing.T) {
 // logarithms of what is in the batch, tokens of prompts and decodes above all.
 func amongAlike(runs []*measured.Run) []float64 {
 	const alike = 5
-	var at [][]float64
+	var at [][4]float64
 	for _, r := range runs {
 		s := r.Priced.Step
-		at = append(at, []float64{3 * math.Log1p(float64(s.Prefills*s.ChunkTokens)), 3 * math.Log1p(float64(s.Decodes)),
+		at = append(at, [4]float64{3 * math.Log1p(float64(s.Prefills*s.ChunkTokens)), 3 * math.Log1p(float64(s.Decodes)),
 			math.Log1p(float64(s.Decodes * s.DecodeContext)), math.Log1p(float64(s.Prefills*s.ChunkContext)) / 3})
 	}
 	type other struct{ distance, milliseconds float64 }
@@ -140,13 +140,18 @@ func amongAlike(runs []*measured.Run) []float64 {
 			if j == i {
 				continue
 			}
-			o := other{0, x.Rows[0].Values[0].Measured}
-			for k := range at[i] {
-				o.distance += math.Abs(at[i][k] - at[j][k])
+			farthest := math.Inf(1)
+			if len(nearest) == alike {
+				farthest = nearest[alike-1].distance
 			}
-			if len(nearest) == alike && o.distance >= nearest[alike-1].distance {
+			distance := 0.0
+			for k := 0; k < len(at[i]) && distance < farthest; k++ { // most others are too far by the first of these
+				distance += math.Abs(at[i][k] - at[j][k])
+			}
+			if distance >= farthest {
 				continue
 			}
+			o := other{distance, x.Rows[0].Values[0].Measured}
 			place, _ := slices.BinarySearchFunc(nearest, o, func(a, b other) int { return cmp.Compare(a.distance, b.distance) })
 			nearest = slices.Insert(nearest, place, o)
 			nearest = nearest[:min(len(nearest), alike)]
