@@ -16,14 +16,6 @@ func (in *Instance) Running() int {
 	return in.runningOfAll()
 }
 
-// runningOfAll is Running of several ranks or microbatches.
-func (in *Instance) runningOfAll() (n int) {
-	for _, part := range in.batched {
-		n += part.batch.n
-	}
-	return n
-}
-
 // Decoding returns the number of rows that decode, finished ones included.
 func (in *Instance) Decoding() int { return in.batch.set.Len() }
 

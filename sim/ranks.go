@@ -208,3 +208,11 @@ func (in *Instance) Ranks() int { return len(in.parts) }
 
 // Rank returns the i-th data-parallel rank of in.
 func (in *Instance) Rank(i int) *Instance { return in.parts[i] }
+
+// runningOfAll is Running of several ranks or microbatches.
+func (in *Instance) runningOfAll() (n int) {
+	for _, part := range in.batched {
+		n += part.batch.n
+	}
+	return n
+}
