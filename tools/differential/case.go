@@ -17,6 +17,7 @@ type Case struct {
 	Priority            bool       `json:"priority"`
 	Async               bool       `json:"async"`
 	Stages              []int32    `json:"stages"` // layers of each pipeline stage; absent: there is one
+	Ranks               int        `json:"ranks"`  // data-parallel, in lock step; absent: one
 	Window              int32      `json:"window"` // of groups of layers that attend to so many tokens
 	WindowGroups        int32      `json:"window_groups"`
 	Pull                *Pull      `json:"pull"` // absent: the engine computes the prompts itself

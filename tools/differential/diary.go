@@ -10,7 +10,6 @@ var (
 // diary notes when each token of each request came, and when the steps of a watched scheduler began.
 type diary struct {
 	watched   *watched // nil: runs of steps
-	n         int      // steps of it so far
 	tokens    map[int32][]int64
 	cached    map[int32]int32
 	transfers map[int32]Transfer // nil: not of interest
@@ -25,12 +24,15 @@ func (d *diary) First(r *sim.Request) { d.note(r, r.First) }
 
 // Run implements sim.Sink.
 func (d *diary) Run(in *sim.Instance, start sim.Time, g *sim.Segment, _, _ int) {
-	if d.watched != nil && in.Pool().Name == "vllm" {
+	if d.watched == nil {
+		return
+	}
+	if c := d.watched.of[in.ID]; c != nil {
 		if in.Pipeline() != nil && in.Pool().AsyncScheduling {
 			start = start.Add(g.First)
 		}
-		d.watched.steps[d.n].Start = int64(start) / int64(sim.Nanosecond)
-		d.n++
+		c.steps[c.begun].Start = int64(start) / int64(sim.Nanosecond)
+		c.begun++
 	}
 }
 

@@ -11,11 +11,14 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import ranks  # noqa: E402
 import vllm_side  # noqa: E402
 
 
 def case(rnd, kind, asyn):
     """Draws a case. Sizes are small: what goes wrong goes wrong with few requests, and a difference can be read."""
+    if kind.startswith("ranks"):
+        return dict(case(rnd, kind[6:] or "plain", asyn), kind=kind, ranks=rnd.choice([2, 3, 8]))
     one = rnd.choice
     c = dict(kind=kind, prefix_caching=False, threshold=0, priority=False, spec=0, contents=[], step_ns=10_000_000, token_ns=one([0, 10_000, 100_000]))
     c["async"] = asyn
@@ -151,7 +154,8 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
-         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns"]
+         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns",
+         "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec", "ranks-spec-preemption", "ranks-spec-prefix", "ranks-spec-eagle", "ranks-spec-eagle-prefix", "ranks-spec-draft"]
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
 
@@ -195,7 +199,7 @@ def one(c, r, tally):
     if c.get("pull", {}).get("token_ns"):  # how links are shared is not vLLM's: each transfer takes as long as ours
         take_as_ours(c, r)
     try:
-        v = vllm_side.Run(c).run()
+        v = ranks.run(c)
     except Exception as e:  # noqa: BLE001
         return f"vLLM fails: {type(e).__name__} {str(e)[:60]}"
     c["_vllm"] = v.steps

@@ -4,6 +4,7 @@
 //
 //	case.go      what both sides are given, and what they return
 //	simulate.go  a case on decodesim
+//	watch.go     what a scheduler composes, step by step
 //	diary.go     the sink that notes every token
 //	pull.go      the prefill pool before the engine of a case
 package main

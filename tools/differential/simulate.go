@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
@@ -24,7 +22,7 @@ func Simulate(c *Case) (*Result, error) {
 
 func (c *Case) run(stepwise bool) (*diary, []Step, error) {
 	inner := c.scheduler()
-	w := &watched{Continuous: inner}
+	w := &watched{Continuous: inner, of: map[int32]*composed{}}
 	pool := c.pool()
 	pool.Scheduler = inner
 	tree := &sim.Contents{}
@@ -46,7 +44,7 @@ func (c *Case) run(stepwise bool) (*diary, []Step, error) {
 		return nil, nil, err
 	}
 	cl.Run()
-	return d, w.steps, nil
+	return d, w.all(), nil
 }
 
 // scheduler returns vLLM's scheduler with the arguments of the case.
@@ -79,6 +77,9 @@ func (c *Case) pool() *sim.PoolSpec {
 	}
 	if c.Async {
 		p.BatchQueue = 2
+	}
+	if c.Ranks > 1 {
+		p.Ranks, p.Balancer = c.Ranks, func() sim.Router { return &routers.RoundRobin{} }
 	}
 	if c.WindowGroups > 0 {
 		p.Passing = sim.Passing{Blocks: c.WindowGroups, Window: c.Window, TokensMax: c.MaxNumBatchedTokens}
@@ -115,13 +116,16 @@ func (c *Case) batches() int32 {
 	return n
 }
 
-// linear prices a step by its tokens.
+// linear prices a step by its tokens, of several ranks by those of the rank that has most.
 type linear struct{ step, token sim.Duration }
 
 // Price implements sim.StepModel.
 func (l linear) Price(ranks []sim.Shape, g *sim.Segment) {
-	b := &ranks[0]
-	*g = sim.Segment{First: l.step + l.token*sim.Duration(b.DecodeTokens+b.PrefillTokens), Steps: 1 << 30}
+	var most int64
+	for i := range ranks {
+		most = max(most, ranks[i].DecodeTokens+ranks[i].PrefillTokens)
+	}
+	*g = sim.Segment{First: l.step + l.token*sim.Duration(most), Steps: 1 << 30}
 	g.Part[sim.Overhead] = sim.Affine{A: g.First}
 }
 
@@ -141,54 +145,6 @@ func (s *queries) Next(r *sim.Request) bool {
 	*r = sim.Request{ID: q.ID, Arrival: sim.Time(q.Arrival) * sim.Time(sim.Nanosecond), Prompt: q.Prompt,
 		Output: q.Output, MaxOutput: q.MaxOutput, Content: q.Content, Priority: q.Priority, OutputContent: q.Answer}
 	return true
-}
-
-// watched records what its scheduler composes, step by step.
-type watched struct {
-	*schedulers.Continuous
-	steps     []Step
-	preempted []int32 // since the latest step
-}
-
-// Schedule implements sim.Scheduler.
-func (s *watched) Schedule(in *sim.Instance, w *sim.Work) int {
-	before := running(in)
-	s.Continuous.Schedule(in, w)
-	var step Step
-	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		if n, computed := in.Composed(r); n > 0 {
-			step.Batch = append(step.Batch, [3]int32{r.ID, n, computed})
-		}
-	}
-	slices.Reverse(step.Batch)
-	now := running(in)
-	for _, id := range before {
-		if !slices.Contains(now, id) {
-			s.preempted = append(s.preempted, id)
-		}
-	}
-	step.Free = w.FreeBlocks()
-	if len(step.Batch) > 0 {
-		step.Preempted, s.preempted = s.preempted, nil
-		s.steps = append(s.steps, step)
-	}
-	return 1
-}
-
-// running returns the requests that run, in whatever microbatch.
-func running(in *sim.Instance) (ids []int32) {
-	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		ids = append(ids, r.ID)
-	}
-	for i := range in.Microbatches() {
-		lane := in.Microbatch(i)
-		for r := lane.LastAdmitted(); r != nil && lane != in; r = lane.AdmittedBefore(r) {
-			if in.Preemptible(r) {
-				ids = append(ids, r.ID)
-			}
-		}
-	}
-	return ids
 }
 
 // alike accepts as many drafts as the other side does: by a hash that both can compute.
