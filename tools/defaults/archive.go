@@ -22,7 +22,7 @@ import (
 	"sync"
 )
 
-// simple returns the address of the simple API of the Python package index: the one that pip asks.
+// simple returns the address of the simple API of the Python package index: PIP_INDEX_URL, or what pip asks by default.
 var simple = sync.OnceValues(func() (string, error) {
 	address := os.Getenv("PIP_INDEX_URL")
 	if address == "" {

@@ -7,7 +7,7 @@ declare -A sums=(
 	[0.22.1]=cd34902729f3767e3dfbb391956b2986bc638a54be9893e78bda9cc55669f15c
 )
 mkdir -p "$1" && cd "$1" && shift
-# The index is the one that pip asks.
+# PIP_INDEX_URL, or the index that pip asks by default.
 index=${PIP_INDEX_URL:-$(python3 -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)')}
 page=$(curl -fsS --max-time 60 "$index/vllm/") || { echo "the package index $index cannot be reached" >&2; exit 3; }
 [ -x venv/bin/pip ] || python3 -m venv venv

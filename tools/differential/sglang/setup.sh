@@ -6,7 +6,7 @@ version=0.5.23 abi=cp311
 wheel="sglang-$version-$abi-$abi-manylinux_2_34_x86_64.whl"
 sum=00b3cd5b265ac76c64185fbb6b95424f324ddd9f428d0306b77bc9db9d859937
 python=$2
-# The index is the one that pip asks.
+# PIP_INDEX_URL, or the index that pip asks by default.
 index=${PIP_INDEX_URL:-$("$python" -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)')}
 mkdir -p "$1" && cd "$1"
 [ -d "sglang-$version" ] && exit
