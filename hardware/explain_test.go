@@ -3,6 +3,7 @@ package hardware_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,8 @@ func TestExpertsReadAreThoseTouched(t *testing.T) {
 	assert.InDelta(t, 2, r.ExpertsRead(1), 1e-12)
 	assert.InDelta(t, 8*(1-math.Pow(0.75, 4)), r.ExpertsRead(4), 1e-12)
 	assert.InDelta(t, 8, r.ExpertsRead(256), 1e-9)
+	d.Routing = hardware.Routing{Balanced: true, Redundant: 2} // which are read as well
+	assert.InDelta(t, 10, hardware.NewRoofline(d, 1).ExpertsRead(1<<12), 1e-6)
 	assert.Zero(t, hardware.NewRoofline(deployment(t, "llama-3.1-8b", "h100-sxm", 1), 1).ExpertsRead(4))
 }
 
@@ -86,4 +89,22 @@ func TestAttentionIsOfTheContext(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Attention is called windowed where it spans a window, of one token too, and not where it sees the whole context.
+func TestAttentionIsNamedByWhatItSees(t *testing.T) {
+	d := deployment(t, "gemma-3-27b", "h200-sxm", 1)
+	d.Model.Layers = slices.Clone(d.Model.Layers)
+	for i := range d.Model.Layers {
+		if a := &d.Model.Layers[i].Mixer.Attention; a.Window > 0 {
+			a.Window = 1
+		}
+	}
+	var names []string
+	for _, p := range hardware.NewRoofline(d, 1).Parts(1, 1000) {
+		if p.Kind == sim.KV {
+			names = append(names, p.Name)
+		}
+	}
+	assert.ElementsMatch(t, []string{"KV cache, attention", "KV cache, windowed attention"}, names)
 }

@@ -90,6 +90,7 @@ func TestSegmentsOfRanksAreTheirSteps(t *testing.T) {
 		d, batches := ranked(t, random, true)
 		r := hardware.NewRoofline(d, 0)
 		g := priceRanks(r, &d, batches)
+		require.Positive(t, g.Steps)
 		n := min(g.Steps, d.Model.ContextMax/4)
 		for _, b := range batches {
 			n = min(n, crossing(&d, b))

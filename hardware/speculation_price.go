@@ -86,7 +86,6 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 	if more := (b.Drafts+n-1)/max(1, n) - 1; more > 0 && !s.parallel {
 		first.DecodeTokens, first.Outputs = n, b.Decodes
 		first.Prefills, first.PrefillTokens = 0, 0
-		first.PrefillPairs, first.PrefillCtx, first.PrefillLongest = 0, 0, 0
 		drafted := float64(float64(n*(more+1)) / 2)
 		one := s.pass.once(&first, known+drafted, drafted)
 		at.add(s.pass, &one, more)
