@@ -112,12 +112,15 @@ func (in *Instance) cancel(slot int32, now Time) {
 		in.cancelTokenizing(slot, now)
 	case fetching:
 		in.cancelFetch(slot, now)
+	case loading:
+		in.cancelLoad(slot, now)
 	case awaitingAllocation, transferring:
 		in.cluster.done(r, now, Failed)
 		in.cluster.cancelTransfer(r.transfer)
 	case transferred:
 		in.cluster.done(r, now, Failed)
 		in.charge(r, -1)
+		in.dismiss(r)
 		in.unload(slot)
 		in.releaseBlocks(slot, false)
 		in.wake(now)
@@ -139,6 +142,39 @@ func (in *Instance) cancel(slot int32, now Time) {
 		in.cluster.done(in.seenAt(r, now), now, Failed)
 		in.cut(now, 0)
 	}
+}
+
+// stopFetch ends the fetch of r, which is not to come any more.
+func (c *Cluster) stopFetch(r *Request) {
+	c.links.Stop(r.fetch, c.now)
+	c.links.Remove(r.fetch)
+	r.fetch = 0
+}
+
+// cancelFetch ends the request in slot, which fetches, for its client.
+func (in *Instance) cancelFetch(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	in.cluster.done(r, now, Failed)
+	in.cluster.stopFetch(r)
+	in.charge(r, -1)
+	in.dismiss(r)
+	in.tiers.fetching--
+	in.forget(slot)
+	in.wake(now)
+}
+
+// cancelLoad ends the request in slot, which is being loaded, for its client.
+func (in *Instance) cancelLoad(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	in.cluster.done(r, now, Failed)
+	in.cluster.stopFetch(r)
+	in.charge(r, -1)
+	in.dismiss(r)
+	in.transfers.transferring--
+	in.transfers.lacking -= in.lacks(r)
+	in.commitBlocks(r, -1)
+	in.releaseBlocks(slot, false)
+	in.wake(now)
 }
 
 // seenAt returns r, which decodes, as its client has seen it at now: without a token of a boundary at now itself.

@@ -312,7 +312,7 @@ func (c *Cluster) disownTransfer(i int32) {
 		for slot := range in.requests.at {
 			r := &in.requests.at[slot]
 			if r.transfer == i && (r.state == waiting || r.state == prefilling || r.state == fetching ||
-				r.state == tokenizing) {
+				r.state == tokenizing || r.state == loading || r.state == transferred) {
 				r.transfer = 0
 			}
 		}

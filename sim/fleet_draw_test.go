@@ -43,6 +43,7 @@ func drawFleetScenario(t *rapid.T) scenario {
 	}
 	for _, p := range append([]*scenario{&sc}, pointers(sc.pools)...) {
 		p.settleStages()
+		p.settleLoads()
 	}
 	return sc
 }

@@ -141,7 +141,7 @@ func (in *Instance) reset() {
 	in.cache = kv.New(c)
 	in.swap = swapSpace{free: p.SwapBlocks}
 	in.transfers, in.committed = transfers{}, 0
-	in.tiers.fetching, in.tiers.begun = 0, 0
+	in.tiers.fetching, in.tiers.begun, in.tiers.copied = 0, 0, 0
 	in.tokenizer = tokenizer{}
 	in.adapters = p.newAdapters()
 	in.queue.join(in.adapters)
@@ -165,7 +165,7 @@ func (in *Instance) resetBatch() {
 	in.drafting.sum = 0
 	in.step.n, in.step.decodes = 0, 0
 	in.PolicyState = [5]int64{}
-	in.usual = in.line == nil && p.BatchQueue < 2 && p.MaxNumSeqs == 0
+	in.usual = in.line == nil && p.BatchQueue < 2 && p.MaxNumSeqs == 0 && p.LoadLink == (Link{})
 }
 
 // forget frees the record in slot.

@@ -197,6 +197,7 @@ func (w *Work) Unload(r *Request) {
 	in := w.in
 	in.unload(r.slot)
 	in.name(r, r.Computed)
+	r.had = 0
 	r.Preemptions++
 	if r.delay != Restarted {
 		r.delay = Preempted
@@ -350,6 +351,17 @@ func (w *Work) Find(r *Request) {
 func (p *PoolSpec) validateLoads() error {
 	if _, ok := p.Scheduler.(Loader); p.ConnectorLoads && !ok {
 		return fmt.Errorf("sim: pool %q has ConnectorLoads, which needs a Scheduler that is a Loader", p.Name)
+	}
+	l := &p.LoadLink
+	switch {
+	case *l == Link{}:
+		return nil
+	case !p.ConnectorLoads || p.OffloadBlocks == 0 || p.MaxNumSeqs > 0 || len(p.Stages) > 1 || p.Speculation != nil ||
+		p.Passing.Blocks > 0 || p.Adapters.Slots > 0 || p.RecvInterval > 1:
+		return fmt.Errorf("sim: pool %q: LoadLink needs ConnectorLoads and OffloadBlocks, and excludes MaxNumSeqs, Stages, "+
+			"Speculation, Passing, Adapters and RecvInterval above 1", p.Name)
+	case l.Fixed < 0 || l.Token < 1 || l.Token > Second || l.Latency != 0 || l.Windowed != 0:
+		return fmt.Errorf("sim: pool %q: LoadLink is %+v, needs a Token above 0 and no Latency", p.Name, *l)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		n.cover["plans for a single request"]++
 	}
 	in.loading = naiveLoading{}
-	if m := n.loadedFirst(in); m != nil && in.runs() == 0 && n.growsBy(in, m, p, 1, false) > in.free {
+	if m := n.loadedFirst(in); m != nil && in.runs() == 0 && n.lacksHere(in, p, m) {
 		n.unload(in, m)
 		return
 	}
@@ -51,6 +51,11 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	}
 	for !preempted && all && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
 		if ordered && !n.precede(in, p) {
+			break
+		}
+		if some, begun := n.loadsHead(in, p); begun {
+			continue
+		} else if some {
 			break
 		}
 		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, alike)

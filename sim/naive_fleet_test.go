@@ -366,7 +366,7 @@ func (f *naiveFleet) cancel(r *naiveRequest) {
 		in.wake()
 		f.cover["hang-ups before a tokenizer is done"]++
 	}
-	if r.fetch != nil {
+	if r.fetch != nil || r.host != nil {
 		f.unfetch(r)
 		in.load--
 		in.wake()

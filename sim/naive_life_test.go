@@ -239,6 +239,12 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	if r.fetch != nil {
 		n.unfetch(r)
 	}
+	if r.host != nil {
+		n.stop(r.host)
+		n.moves = remove(n.moves, r.host)
+		r.host = nil
+		n.cover["loads from host memory that a failure ends"]++
+	}
 	r.fetchedBy = nil
 	r.at, r.blocks = nil, 0
 	r.pages, r.windows = nil, nil
@@ -269,6 +275,7 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 func (n *naive) fresh(in *naiveInstance) {
 	in.free, in.host = n.blocks, n.hostBlocks()
 	in.sglang, in.waited, in.agreed = sglangState{}, 0, agreement{}
+	in.copies = 0
 	in.adapters = n.freshAdapters()
 	if n.radix {
 		in.tree = &naiveTree{root: &naiveNode{}}

@@ -56,6 +56,8 @@ func (f *naiveFleet) turn(m *naiveMove) {
 	}
 	f.stop(m)
 	switch {
+	case m.host:
+		f.landHost(m)
 	case m.fetch:
 		f.fetched(m)
 	case m.write:
@@ -95,6 +97,8 @@ type naivePort struct {
 // passes returns which share of which ports a flow takes that is alone, of whole.
 func (m *naiveMove) passes() map[naivePort]uint64 {
 	switch {
+	case m.host:
+		return map[naivePort]uint64{{what: "host", of: lastPort + m.to.number()}: whole}
 	case m.fetch:
 		t := m.to.of.tiers[m.tier]
 		takes := map[naivePort]uint64{m.to.storePort(m.tier, false): t.Share}

@@ -91,6 +91,9 @@ func (n *naive) joinLoaded(in *naiveInstance, p *schedulers.Continuous, budget i
 // joinFirst admits one that has been loaded, and returns what is left of the budget, and whether there are blocks.
 func (n *naive) joinFirst(in *naiveInstance, p *schedulers.Continuous, m *naiveMove, budget int32,
 	alike bool) (int32, bool) {
+	if m.host {
+		return n.joinHost(in, p, m, budget)
+	}
 	m.find(in)
 	room, filler := budget-p.DraftSlots, int32(0)
 	if m.pendsLast() {
@@ -146,6 +149,10 @@ func (n *naive) allocateLoaded(in *naiveInstance, r *naiveRequest, filler int32)
 
 // unload has a request that has been loaded, and for whose next token there is no block, be computed again.
 func (n *naive) unload(in *naiveInstance, m *naiveMove) {
+	if m.host {
+		n.unloadHost(in, m)
+		return
+	}
 	r := n.enterTransferred(in, m)
 	r.decoding = false
 	if n.recomputes || n.loads {

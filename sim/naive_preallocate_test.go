@@ -92,6 +92,12 @@ func (n *naive) again(in *naiveInstance) bool {
 		n.cover["steps composed twice"]++
 		return true
 	}
+	if unseen := func(m *naiveMove) bool { return !m.noticed }; !again && n.loadLink != (sim.Link{}) && !in.everybody &&
+		slices.ContainsFunc(in.arrived, unseen) {
+		n.seeAll(in)
+		n.cover["steps composed again for loads"]++
+		return true
+	}
 	return again || !n.loads && len(in.arrived) > 0 && in.runs() < n.maxNumSeqs
 }
 

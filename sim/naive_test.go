@@ -73,6 +73,7 @@ type naiveRequest struct {
 	noticed    bool         // it waited when a step began: the batch of the next may have it
 	stamped    sim.Time     // when that was so first
 	move       *naiveMove   // nil: its KV is not transferred
+	host       *naiveMove   // nil: nothing of it comes, or has come, from host memory
 	fetch      *naiveFetch  // that is under way; nil: none
 	fetchedBy  *naiveFetch  // that brought what its next admission finds in host memory
 	known      bool         // its next token is, and not released
@@ -117,12 +118,13 @@ type naiveInstance struct {
 	drafting     int32        // tokens that every sequence may draft in the step
 	end          sim.Time
 	woken        bool
-	again        bool // the step that has been composed computes nothing, and others have been preempted for it
-	inTurns      bool // requests take their blocks one after the other
-	idle         bool // no step was under way before
-	everybody    bool // the step that is composed may have the requests that came since the last one began
-	unasked      int  // steps of decodes alone since the engine last looked for requests
-	loaded       int  // KV connectors' loads begun
+	again        bool     // the step that has been composed computes nothing, and others have been preempted for it
+	inTurns      bool     // requests take their blocks one after the other
+	idle         bool     // no step was under way before
+	everybody    bool     // the step that is composed may have the requests that came since the last one began
+	unasked      int      // steps of decodes alone since the engine last looked for requests
+	loaded       int      // KV connectors' loads begun
+	copies       sim.Time // when the last one from host memory ends
 	loading      naiveLoading
 	stayed       []*naiveRequest // that have ended, while the next step has not been composed
 	departed     bool            // others have left the batch for that

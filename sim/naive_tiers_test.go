@@ -205,6 +205,10 @@ func (r *naiveRequest) path() int32 {
 
 // unfetch stops the fetch of r.
 func (f *naiveFleet) unfetch(r *naiveRequest) {
+	if r.host != nil {
+		f.dropHost(r)
+		return
+	}
 	for _, m := range slices.Clone(f.moves) {
 		if m.fetch && m.r == r {
 			f.stop(m)

@@ -38,6 +38,8 @@ type naiveMove struct {
 	accepted bool // and it has a place in the next step
 	restored bool // it has come from host memory
 	load     int  // its place in the order in which loads began
+	host     bool // from host memory
+	was      found
 	fetch    bool // from a tier of the destination
 	write    bool // to a tier of the source, for no request
 	tier     int

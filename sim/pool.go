@@ -58,6 +58,7 @@ type PoolSpec struct {
 	RecvInterval     int          // steps of decodes from one look for requests that have come to the next; 0 is 1
 	SwapBlocks       int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks    int64        // host memory for what the prefix cache evicts, in blocks
+	LoadLink         Link         // over which blocks come back from there beside steps; the zero value: they do in one
 	Tiers            []Tier       // below that, the nearest first, at most two
 	NetworkReserved  uint64       // of what an instance sends and receives, kept from transfers, of FullPort; below it
 	WriteBack        bool         // a tier gets what the one above has no room for; false: whatever leaves a batch
@@ -94,10 +95,9 @@ type poolState struct {
 	pushes      bool        // layer by layer
 	retractor   Retractor   // nil: the scheduler drops no tokens of a step under way
 
-	stores [kv.TiersMax]*kv.Store // that its instances share; nil: each has its own
-	ports  [kv.TiersMax]int32     // with which those send
-	// with which they receive
-	writePorts [kv.TiersMax]int32
+	stores     [kv.TiersMax]*kv.Store // that its instances share; nil: each has its own
+	ports      [kv.TiersMax]int32     // with which those send
+	writePorts [kv.TiersMax]int32     // with which they receive
 
 	loaded  int64   // blocks that came from host memory, in instances that are down
 	evicted int64   // blocks of content, in instances that are down

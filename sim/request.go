@@ -99,7 +99,8 @@ type engineState struct {
 	orderKey int64 // its place in a queue that has an Order
 	turn     int64 // its place among those with the same key, see queue.inTurn; 0: by arrival
 	transfer int32 // its KV transfer; 0: none
-	fetch    int32 // the transfer that fetches what it needs from a tier; 0: none
+	fetch    int32 // the transfer that fetches what it needs from a tier or from host memory; 0: none
+	had      int32 // 1 + the blocks that were cached of it when others began to come from host memory; 0: none did
 	below    kv.Below
 }
 
@@ -120,6 +121,7 @@ const (
 	transferring                    // its cache is on its way here
 	transferred                     // its cache has arrived, and it waits to be admitted
 	fetching                        // what a tier has of its prompt is on its way to host memory
+	loading                         // what host memory has of it is on its way to its blocks
 	finishedRow                     // it has ended, and its row and its blocks stay: in the decode set
 	ended                           // it has ended, and its place in the batch and its blocks stay: out of the decode set
 	cancelledPrefill                // its client cancelled it during the step under way, while it prefilled
@@ -166,7 +168,8 @@ func (r *Request) atNextStage() Request {
 	q.blocks, q.blocksMin = 0, 0
 	q.chunk, q.filler = 0, 0
 	q.passed, q.underWay, q.astray = 0, 0, false
-	q.fetch, q.below, q.turn = 0, kv.Below{}, 0
+	q.fetch, q.had, q.turn = 0, 0, 0
+	q.below = kv.Below{}
 	q.stale, q.chunkBatch = false, 0
 	q.yields, q.yielding = 0, false
 	return q

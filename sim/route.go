@@ -373,8 +373,8 @@ func (c *Cluster) eachAtGate(p *Pool, f func(r *Request)) {
 	}
 }
 
-// eachArriving calls f with every request that awaits allocation at the destination of a transfer, is transferring or
-// fetches.
+// eachArriving calls f with every request that awaits allocation at the destination of a transfer, is transferring,
+// fetches or loads.
 func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
 	for i := int32(1); i < c.links.Len(); i++ {
 		t := c.links.Transfer(i)
@@ -383,7 +383,7 @@ func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
 		}
 		to := c.instances[t.To.Instance]
 		if r := &to.requests.at[t.To.Slot]; r.state == awaitingAllocation || r.state == transferring ||
-			r.state == fetching {
+			r.state == fetching || r.state == loading {
 			f(to, r)
 		}
 	}

@@ -37,6 +37,7 @@ type scenario struct {
 	swapBlocks                  int64
 	radix                       bool       // the cache is a radix tree of sequences
 	offload                     int64      // host memory for what the cache has no room for
+	loadLink                    sim.Link   // over which it comes back beside steps; the zero value: in a step
 	tiers                       []sim.Tier // below that
 	writeBack, fetchOrRecompute bool
 	reserved                    uint64 // of the ports of an instance
@@ -132,6 +133,7 @@ func drawScenario(t *rapid.T) scenario {
 	sc.drawAdapters()
 	sc.drawTokenizer(len(sc.requests) + int(sc.maxLen))
 	sc.settleStages()
+	sc.settleLoads()
 	return sc
 }
 
@@ -369,6 +371,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	p.UnnamedFirst, p.Drafter = sc.unnamedFirst(), sc.drafter()
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix
+		p.LoadLink = sc.loadLink
 		p.Tiers, p.WriteBack, p.FetchOrRecompute = sc.tiers, sc.writeBack, sc.fetchOrRecompute
 	}
 	return p

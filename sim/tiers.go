@@ -36,6 +36,8 @@ type tiers struct {
 	through  [kv.TiersMax][2]transfer.Use // ports that fetches pass
 	writes   [kv.TiersMax][2]transfer.Use // and that what is written passes
 	fetching int                          // requests
+	host     int32                        // port that loads from host memory pass
+	copied   Time                         // when the last load that has begun ends
 	begun    int                          // of the steps under way, those for which blocks were allocated before their end
 	shapes   []Shape                      // scratch
 	price    Segment                      // scratch
@@ -91,6 +93,9 @@ func (in *Instance) connect() {
 	if p.NetworkReserved > 0 && links.Between(in.ID) {
 		links.Reserve(transfer.Sending(in.ID), p.NetworkReserved)
 		links.Reserve(transfer.Receiving(in.ID), p.NetworkReserved)
+	}
+	if p.LoadLink != (Link{}) {
+		in.tiers.host = links.AddPort()
 	}
 	for i := range p.Tiers {
 		t := &p.Tiers[i]
@@ -243,25 +248,6 @@ func (c *Cluster) stopWrites(in *Instance) {
 	}
 }
 
-// stopFetch ends the fetch of r, which is not to come any more.
-func (c *Cluster) stopFetch(r *Request) {
-	c.links.Stop(r.fetch, c.now)
-	c.links.Remove(r.fetch)
-	r.fetch = 0
-}
-
-// cancelFetch ends the request in slot, which fetches, for its client.
-func (in *Instance) cancelFetch(slot int32, now Time) {
-	r := &in.requests.at[slot]
-	in.cluster.done(r, now, Failed)
-	in.cluster.stopFetch(r)
-	in.charge(r, -1)
-	in.dismiss(r)
-	in.tiers.fetching--
-	in.forget(slot)
-	in.wake(now)
-}
-
 // countLoaded counts from which tier the blocks had been fetched that a request which is admitted for the first time
 // finds in host memory.
 func (in *Instance) countLoaded(r *Request, m *kv.Match) {
@@ -326,4 +312,85 @@ func (t *PoolTotals) addTiers(in *Instance) {
 			t.Tiers[i].Cached += lane.tally.loaded[i] * size
 		}
 	}
+}
+
+// With a LoadLink, what host memory has of a prompt comes while other requests go on, as KV connectors of vLLM load it
+// that say so (load_kv_async in vllm/v1/core/sched/scheduler.py, Scheduler.schedule, of 0.33.0). OffloadingConnector
+// does, but for what its sync_load_budget_bytes take, which are 0 by default (kv_transfer/kv_connector/v1/offloading/
+// scheduler.py:1277; 0.22.1 has none). A request has blocks for all of it before it comes, and joins the batch when it
+// is there; those behind it are admitted meanwhile. Copies of a worker come one after the other
+// (vllm/v1/kv_offload/cpu/gpu_worker.py:699).
+//
+// There, a request that asks for blocks which are just being loaded waits for them, and here it loads its own. A
+// request whose client has cancelled it keeps its blocks there until they have come, and here it frees them at once.
+
+// hostMemory is what a load comes from, in place of a tier.
+const hostMemory = -1
+
+// Loads reports whether some of the request that CachedTokens was asked of last comes from host memory before it can be
+// admitted.
+func (w *Work) Loads() bool { return w.match.Offloaded > 0 && w.in.pool.LoadLink != (Link{}) }
+
+// Load begins to load that request, the head of the queue, if the rules leave blocks for it.
+func (w *Work) Load(r *Request, rules LoadRules) bool {
+	in, m := w.in, w.match
+	blocks := in.cache.Blocks(w.matched())
+	w.AllowLoads(rules)
+	fits := w.loadFits(r, blocks, int64(m.Cached-m.Free))
+	w.loads = loadRules{}
+	if !fits {
+		return false
+	}
+	slot := in.queue.pop()
+	r.Computed, r.blocks, r.had = w.matched(), int32(blocks), 1+m.Cached
+	w.match = kv.Match{}
+	in.cache.Reuse(slot, r.prompt(), m)
+	in.cache.Allocate(blocks - int64(m.Cached))
+	in.commitBlocks(r, 1)
+	r.state, r.admission = loading, in.admissions
+	in.admissions++
+	in.transfers.transferring++
+	in.transfers.lacking += in.lacks(r)
+	in.startLoad(r, w.now, m.Offloaded*in.cache.BlockSize())
+	return true
+}
+
+// startLoad begins to copy so many tokens of r when what has been asked for before has come.
+func (in *Instance) startLoad(r *Request, now Time, tokens int32) {
+	links, link := &in.cluster.links, in.pool.LoadLink
+	begin := max(now, in.tiers.copied)
+	in.tiers.copied = begin.Add(link.Work(tokens))
+	r.fetch = links.Add(link, false, false)
+	t := links.Transfer(r.fetch)
+	t.Fetch, t.Tier, t.Tokens = true, hostMemory, tokens
+	t.Through[0] = transfer.Use{Port: in.tiers.host, Weight: FullPort}
+	t.To = transfer.End{Instance: in.ID, Slot: r.slot}
+	links.Start(r.fetch, begin, link.Work(tokens))
+}
+
+// completeLoad ends the transfer i of a request from host memory.
+func (c *Cluster) completeLoad(i int32) {
+	t := c.links.Remove(i)
+	in := c.instances[t.To.Instance]
+	in.requests.at[t.To.Slot].fetch = 0
+	in.transfers.transferring--
+	in.arrive(t.To.Slot)
+	in.wake(c.now)
+}
+
+// Sending returns how many requests have blocks until others have received what is in them.
+func (in *Instance) Sending() int { return in.transfers.pending }
+
+// FromHost reports whether r, which Loaded returned, came from host memory, so that it has a prompt to go on with.
+func (in *Instance) FromHost(r *Request) bool { return r.had > 0 }
+
+// JoinPrompt admits r, which came from host memory. The caller gives it a chunk next.
+func (w *Work) JoinPrompt(r *Request) {
+	in := w.in
+	w.Find(r)
+	in.unload(r.slot)
+	m := kv.Match{Cached: r.had - 1}
+	m.Offloaded = r.Computed/in.cache.BlockSize() - m.Cached
+	r.had = 0
+	w.begin(r, m)
 }

@@ -227,6 +227,8 @@ func (c *Cluster) advanceTransfers() {
 	case !ended:
 	case t.Write:
 		c.links.Remove(i)
+	case t.Fetch && t.Tier == hostMemory:
+		c.completeLoad(i)
 	case t.Fetch:
 		c.completeFetch(i)
 	case !t.Begun || t.Sent:

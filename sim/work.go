@@ -244,12 +244,22 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		r.passed, r.underWay = in.cache.Passed(r.Computed), 0
 		r.blocks += int32(in.cache.PassedOf(in.cache.Without(r.Computed)))
 	}
-	if len(in.pool.Tiers) > 0 {
-		in.countLoaded(r, &w.match)
-	}
+	m := w.match
 	w.match = kv.Match{}
 	if in.adapters != nil {
 		w.admitAdapter(r, !r.admitted)
+	}
+	w.begin(r, m)
+	if reserve > 0 {
+		w.reserve(r, reserve)
+	}
+}
+
+// begin has r, of which the cache and host memory had that, enter the batch to compute the rest of its prompt.
+func (w *Work) begin(r *Request, m kv.Match) {
+	in := w.in
+	if len(in.pool.Tiers) > 0 {
+		in.countLoaded(r, &m)
 	}
 	if !r.admitted {
 		r.admitted, r.Admitted, r.Cached = true, w.now, r.Computed
@@ -258,13 +268,10 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		in.tally.cached += int64(r.Computed)
 	}
 	r.state, r.readmitted, r.entering = prefilling, w.now, true
-	in.enter(slot)
-	in.batch.prefill = append(in.batch.prefill, slot)
+	in.enter(r.slot)
+	in.batch.prefill = append(in.batch.prefill, r.slot)
 	r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
 	r.blocksMin, r.leftOut = 0, false
-	if reserve > 0 {
-		w.reserve(r, reserve)
-	}
 }
 
 // reserve allocates the blocks of so many tokens to r.
@@ -370,6 +377,8 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
 			in.queue.seeAll(in.queuedBy(now))
 		case w.Empty() && w.tookTurns && (in.line == nil || in.line.busy == 0): // vLLM composes the next step at once
+		case w.Empty() && in.pool.LoadLink != (Link{}) && in.unseenLoads(): // nothing runs that the engine would wait for
+			in.queue.seeAll(in.queuedBy(now))
 		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
 			return limit
 		}

@@ -15,6 +15,15 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bo
 			return budget, 0
 		}
 		cached, fill := w.CachedTokens(r), int32(0)
+		if w.Loads() {
+			if w.Load(r, p.hostRules(in)) {
+				continue
+			}
+			if w.CachedFree() > 0 {
+				return budget, 1 // what decodes evict of it may be all that host memory goes on from
+			}
+			break
+		}
 		prompts := in.Prefilling()
 		if r.Pending()-cached == 1 && alike && (in.Decoding() > 0 || cached > 0) {
 			fill = p.filler(w, cached)

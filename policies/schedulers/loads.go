@@ -13,11 +13,19 @@ func (p *Continuous) loadRules(running int) sim.LoadRules {
 // others that are loaded have the blocks, and vLLM would wait for ever.
 func (p *Continuous) unload(in *sim.Instance, w *sim.Work) bool {
 	r := in.Loaded()
-	if r == nil || in.Running() > 0 || w.BlocksToJoin(r, 0, 1) <= w.FreeBlocks() {
+	if r == nil || in.Running() > 0 || !p.lacks(in, w, r) {
 		return false
 	}
 	w.Unload(r)
 	return true
+}
+
+// hostRules says so of what comes from host memory. It leaves blocks for prompts under way in any release: 0.22 does
+// not, and then waits for ever where none of them gets what it lacks.
+func (p *Continuous) hostRules(in *sim.Instance) sim.LoadRules {
+	rules := p.loadRules(in.Running())
+	rules.Reserves = true
+	return rules
 }
 
 // join admits what KV connectors have loaded, and returns the budget that is left, and whether no request waits for
@@ -36,6 +44,9 @@ func (p *Continuous) join(in *sim.Instance, w *sim.Work, budget int32, alike boo
 
 // joinOne admits r, which has been loaded, and returns the budget that is left, and whether r has joined.
 func (p *Continuous) joinOne(in *sim.Instance, w *sim.Work, r *sim.Request, budget int32, alike bool) (int32, bool) {
+	if in.FromHost(r) {
+		return p.joinPrompt(in, w, r, budget)
+	}
 	w.Find(r)
 	fill, room := int32(0), budget-p.DraftSlots
 	if alike && r.Pending() == 0 && (in.Decoding() > 0 || r.Computed > 1) {
@@ -45,6 +56,27 @@ func (p *Continuous) joinOne(in *sim.Instance, w *sim.Work, r *sim.Request, budg
 		return budget, false
 	}
 	return budget - w.Join(r, fill, room) - p.DraftSlots, true
+}
+
+// lacks reports whether there are no blocks for r, the first that has been loaded while none runs, and none to come.
+func (p *Continuous) lacks(in *sim.Instance, w *sim.Work, r *sim.Request) bool {
+	if !in.FromHost(r) {
+		return w.BlocksToJoin(r, 0, 1) > w.FreeBlocks()
+	}
+	a, fits := p.admission(w, r, 0, 0, p.MaxNumBatchedTokens, 0)
+	return fits && in.Sending() == 0 && w.BlocksToExtend(r, a.need) > w.FreeBlocks()
+}
+
+// joinPrompt admits r, whose prompt goes on from what has come from host memory, and returns what joinOne does.
+func (p *Continuous) joinPrompt(in *sim.Instance, w *sim.Work, r *sim.Request, budget int32) (int32, bool) {
+	w.Find(r)
+	a, fits := p.admission(w, r, 0, 0, budget, in.Prefilling())
+	if !fits || w.BlocksToExtend(r, a.need) > w.FreeBlocks()-p.leaves(in) {
+		return budget, false
+	}
+	w.JoinPrompt(r)
+	w.Chunk(r, a.tokens)
+	return budget - a.tokens - p.DraftSlots, true
 }
 
 // ahead is what Continuous makes of the step after the one that has been composed, as far as the engine can tell: an
