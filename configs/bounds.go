@@ -117,6 +117,7 @@ func fixedNames() map[string][]string {
 		"transfers":         {transferPull, TransferPush},
 		"kv-write-policies": {writeThrough, WriteBack},
 		"kv-load-policies":  {loadFetch, FetchOrRecompute},
+		"kv-loads":          {catalog.LoadLayerwise, catalog.LoadSync, catalog.LoadAsync},
 		"first-tokens":      {FirstAtPrefill, firstAtDecode},
 		"in-flight":         {InFlightRetry, inFlightFail},
 		"reserves": {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens,

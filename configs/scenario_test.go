@@ -60,7 +60,8 @@ workload:
 			Reserve:    "as-computed",
 			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92,
 			BlockSize:           16,
-			EnablePrefixCaching: true, HybridKV: true, Attention: "flash", AsyncScheduling: true,
+			EnablePrefixCaching: true, HybridKV: true, KVLoad: "async", Attention: "flash",
+			AsyncScheduling: true,
 		},
 	}
 	b, c := pool, pool

@@ -81,7 +81,7 @@ func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog
 		return s.Errorf(reason, "goes over the link to host memory: %s; expected host_link_bps", strict.Message(err))
 	}
 	r.Deployment.Swap = hardware.Swap{BlockBytes: block, LinkBps: bps}
-	if r.SwapBlocks == 0 {
+	if r.SwapBlocks == 0 && p.KVLoad == catalog.LoadLayerwise {
 		r.Deployment.Swap.Layers = r.Deployment.Model.LayerCount() / parallel.Pipeline
 	}
 	return nil

@@ -58,7 +58,10 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pool, decide(s, p, r, pool)
+	if err := decide(s, p, r, pool); err != nil {
+		return nil, err
+	}
+	return pool, r.loadAside(s, p, pool)
 }
 
 // schedulesStages reports whether the microbatches of p's pipeline are scheduled: those of an engine that batches

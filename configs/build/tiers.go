@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -69,4 +70,23 @@ func tierLink(latencyS, block float64, tokens int, bps float64) sim.Link {
 // portShare returns which share of a port a fetch takes that is alone, at most all of it.
 func portShare(fetchBps, portBps float64) uint64 {
 	return max(1, uint64(math.Round(float64(fetchBps/portBps*sim.FullPort))))
+}
+
+// loadAside has what comes from host memory do so beside steps, if that is asked for and modelled.
+func (r *Replica) loadAside(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
+	if p.KVLoad != catalog.LoadAsync || pool.OffloadBlocks == 0 {
+		return nil
+	}
+	if len(pool.Stages) > 1 || pool.Speculation != nil || pool.Passing.Blocks > 0 || p.EnableLoRA || pool.MaxNumSeqs > 0 {
+		r.notes = append(r.notes, p.Own("kv_load")+" async is not modelled with pipeline stages, speculation, sliding "+
+			"windows, LoRA or decode pools: what comes from host memory is copied before the step that needs it, as with sync")
+		return nil
+	}
+	swap := &r.Deployment.Swap
+	link := tierLink(0, swap.BlockBytes, p.BlockSize, swap.LinkBps)
+	if link.Token > sim.Second {
+		return s.Errorf(s.PoolPath(p, "host_link_bps"), "takes %v for a token; expected a second at most", link.Token)
+	}
+	pool.ConnectorLoads, pool.LoadLink = true, link
+	return nil
 }

@@ -42,6 +42,7 @@ type EngineArguments struct {
 	HybridKV                  bool    `yaml:"hybrid_kv" doc:"layers with a sliding window longer than 512 tokens keep no more than it; false: they keep the whole context"`
 	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" bound:"[1,2147483647]" unit:"blocks" doc:"KV blocks of a rank; null: what fits into memory"`
 	KVOffloadingSize          float64 `yaml:"kv_offloading_size,omitempty" bound:"(0,1048576]" unit:"GiB" doc:"GiB of host memory of a replica, under sglang of each GPU, for cached prefixes; null: none"`
+	KVLoad                    string  `yaml:"kv_load" oneof:"kv-loads" doc:"how prefixes come back from host memory. layerwise: during the step that needs them, a layer ahead of it; sync: before that step, which waits; async: beside steps, and then their request joins the batch"`
 	Attention                 string  `yaml:"attention" oneof:"attentions" doc:"flash; flash-fp8: a cache in fp8 is multiplied as fp8; flash-per-head: a decode reads it anew for every query head of a group; or materialized: scores pass through memory"`
 	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
 	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" unit:"rows" doc:"rows that steps are padded to; null: the engine's own"`
@@ -81,6 +82,10 @@ const (
 
 	NoEvict        = "GUARANTEED_NO_EVICT"
 	MaxUtilization = "MAX_UTILIZATION"
+
+	LoadLayerwise = "layerwise"
+	LoadSync      = "sync"
+	LoadAsync     = "async"
 
 	ModeBalanced      = "balanced"
 	ModeThroughput    = "throughput"

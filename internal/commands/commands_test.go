@@ -263,6 +263,8 @@ func TestWhatNoArgumentSaysIsRemarked(t *testing.T) {
 		{"", "attention: materialized", "attention materialized is a what-if"},
 		{"", "engine: tensorrt-llm, enforce_eager: true",
 			"enforce_eager: how trtllm-serve leaves out CUDA graphs is not written"},
+		{"", "kv_offloading_size: 10, kv_load: sync",
+			"kv_load sync: it is for the KV connector to say, such as LMCache's"},
 		{"", "engine: sglang, hicache_size: 10", "hicache_size 10 GiB is rounded to whole gigabytes"},
 	} {
 		s, err := configs.Read("scenario", []byte("model: llama-3.1-70b\n"+c.head+fmt.Sprintf(pool, c.pool)+load),

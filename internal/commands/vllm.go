@@ -66,6 +66,9 @@ func (w *writer) vllmV1(a *catalog.EngineArguments) {
 	number(w, "--watermark", p.Watermark, a.Watermark)
 	w.switched(!p.HybridKV, "--disable-hybrid-kv-cache-manager")
 	number(w, "--kv-offloading-size", p.KVOffloadingSize, 0)
+	if p.KVOffloadingSize > 0 && p.KVLoad != a.KVLoad {
+		w.cannot("kv_load %s: it is for the KV connector to say, such as LMCache's", p.KVLoad)
+	}
 	if p.AsyncScheduling != a.AsyncScheduling {
 		w.negatable("--async-scheduling", p.AsyncScheduling)
 	}

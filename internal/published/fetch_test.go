@@ -25,15 +25,15 @@ type fetched struct {
 	prefix int
 
 	recompute, suffix, copies, first, layers float64
-	priced                                   struct{ recompute, suffix, copies, layers float64 }
+	priced                                   struct{ recompute, suffix, copies, layers, sync, async float64 }
 }
 
 // The new tokens after a prefix, and the layers of the model.
 const newTokens, modelLayers = 512, 32
 
 // TestWhatIsFetchedTakesAsLongAsWeTimed: the cache of a prefix from pinned host memory, layer by layer beside a step of
-// 512 more tokens, against all of it computed, with nothing fitted to it. No engine was timed: what its host does is
-// left out here too.
+// 512 more tokens and before it, against all of it computed, with nothing fitted to it. No engine was timed: what its
+// host does is left out here too.
 func TestWhatIsFetchedTakesAsLongAsWeTimed(t *testing.T) {
 	all := fetchesTimed(t)
 	priceFetches(t, all)
@@ -45,6 +45,8 @@ func TestWhatIsFetchedTakesAsLongAsWeTimed(t *testing.T) {
 		}
 		off("copies", p.copies, x.copies, 0.05)
 		off("fetch", p.layers, x.layers, 0.15)
+		off("fetch before the step", p.sync, x.first, 0.08)
+		assert.InDelta(t, p.sync, p.async, 1e-7, "beside steps, of which there is none")
 		off("recompute", p.recompute, x.recompute, 0.17)
 		// What the price of copies beside a step says of this step and these copies.
 		c, s := x.copies, x.suffix
@@ -99,18 +101,23 @@ func fetchesTimed(t *testing.T) (all []*fetched) {
 	return all
 }
 
-// priceFetches prices the same, by the constants of vLLM but for what its host adds.
-func priceFetches(t *testing.T, all []*fetched) {
+// fetching is a pool whose prefixes come back that way, by the constants of vLLM but for what its host adds.
+func fetching(t *testing.T, kvLoad string) *sim.PoolSpec {
 	s, err := configs.Load("-", configs.Options{Stdin: []byte(`{name: fetch, model: llama-3.1-8b, pools: [{name: serve,
-  gpu: h100-sxm, engine: vllm-v1, kv_offloading_size: 64, efficiency: {base: vllm, step_s: 0, sequence_s: 0,
-  sequence_host_s: 0, eager_layer_s: 0}}], workload: {arrivals: {process: poisson, rate: 1}, requests: 1,
+  gpu: h100-sxm, engine: vllm-v1, kv_offloading_size: 64, kv_load: ` + kvLoad + `, efficiency: {base: vllm, step_s: 0,
+  sequence_s: 0, sequence_host_s: 0, eager_layer_s: 0}}], workload: {arrivals: {process: poisson, rate: 1}, requests: 1,
   prompt_tokens: {distribution: fixed, mean: 1000}, output_tokens: {distribution: fixed, mean: 1}}}`)})
 	require.NoError(t, err)
 	b, err := build.New(s)
 	require.NoError(t, err)
-	defer b.Close()
-	p := b.Config.Pools[0]
-	price := func(before, tokens, copied int) float64 {
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b.Config.Pools[0]
+}
+
+// priceFetches prices the same.
+func priceFetches(t *testing.T, all []*fetched) {
+	layers, before, beside := fetching(t, "layerwise"), fetching(t, "sync"), fetching(t, "async")
+	price := func(p *sim.PoolSpec, before, tokens, copied int) float64 {
 		x, g := sim.Shape{SwapBlocks: int64(copied), Outputs: 1}, sim.Segment{}
 		x.AddChunk(p.Windows, int64(before), int64(tokens), 1)
 		p.Model.Price([]sim.Shape{x}, &g)
@@ -119,13 +126,16 @@ func priceFetches(t *testing.T, all []*fetched) {
 	const step = 8192
 	for _, x := range all {
 		for at := 0; at < x.prefix+newTokens; at += step {
-			x.priced.recompute += price(at, min(step, x.prefix+newTokens-at), 0)
+			x.priced.recompute += price(layers, at, min(step, x.prefix+newTokens-at), 0)
 		}
-		blocks := x.prefix / int(p.BlockSize)
-		x.priced.suffix, x.priced.layers = price(x.prefix, newTokens, 0), price(x.prefix, newTokens, blocks)
+		blocks := x.prefix / int(layers.BlockSize)
+		x.priced.suffix = price(layers, x.prefix, newTokens, 0)
+		x.priced.layers = price(layers, x.prefix, newTokens, blocks)
+		x.priced.sync = price(before, x.prefix, newTokens, blocks)
+		x.priced.async = beside.LoadLink.Work(int32(x.prefix)).Seconds() + price(beside, x.prefix, newTokens, 0)
 		// Of very many copies nearly all is beside no layer.
 		const many = 1000
-		x.priced.copies = price(x.prefix, newTokens, many*blocks) / many
+		x.priced.copies = price(layers, x.prefix, newTokens, many*blocks) / many
 	}
 }
 
@@ -145,9 +155,11 @@ func fetchTable(all []*fetched) string {
 		{"simulated, ms", func(x *fetched) string { return ms(x.priced.recompute) }},
 		{"error, %", func(x *fetched) string { return percent(x.priced.recompute, x.recompute) }},
 		{"fetched layer by layer, timed, ms", func(x *fetched) string { return ms(x.layers) }},
-		{"simulated, ms", func(x *fetched) string { return ms(x.priced.layers) }},
+		{"simulated, layerwise, ms", func(x *fetched) string { return ms(x.priced.layers) }},
 		{"error, %", func(x *fetched) string { return percent(x.priced.layers, x.layers) }},
 		{"fetched before the step, timed, ms", func(x *fetched) string { return ms(x.first) }},
+		{"simulated, sync and async, ms", func(x *fetched) string { return ms(x.priced.sync) }},
+		{"error, %", func(x *fetched) string { return percent(x.priced.sync, x.first) }},
 		{"copies alone, timed, ms", func(x *fetched) string { return ms(x.copies) }},
 		{"simulated, ms", func(x *fetched) string { return ms(x.priced.copies) }},
 		{"fetched over computed, timed", func(x *fetched) string { return text.Significant(x.layers / x.recompute) }},

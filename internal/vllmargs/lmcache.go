@@ -93,6 +93,13 @@ func (d *draft) lmcacheTiers() error {
 		x *= float64(n)
 	}
 	d.set(key, decimal(x), l.by)
+	if d.engine == "vllm-v1" { // all layers before the step (LMCache 0.5.6, integration/vllm/vllm_v1_adapter.py:855)
+		load := "sync"
+		if on, _ := l.setting("use_layerwise"); slices.Contains([]string{"true", "1"}, strings.ToLower(on)) {
+			load = "layerwise"
+		}
+		d.set("kv_load", load, l.by)
+	}
 	i := slices.IndexFunc(d.pool, func(s setting) bool { return s.key == key })
 	d.pool[i].by = l.by.written + " " + by
 	d.lmcacheStores()

@@ -59,6 +59,18 @@ func TestLMCacheIsHostMemory(t *testing.T) {
 		_, err := read(text, "h100", nil)
 		require.EqualError(t, err, want)
 	}
+	for text, want := range map[string]string{
+		servedByLMCache: "sync", "LMCACHE_USE_LAYERWISE=True " + servedByLMCache: "layerwise",
+		"LMCACHE_USE_LAYERWISE=false " + servedByLMCache:                                   "sync",
+		"vllm serve llama-3.1-8b --kv-offloading-size 8":                                   "async",
+		"python -m sglang.launch_server --model-path llama-3.1-8b --enable-lmcache --tp 2": "layerwise",
+	} {
+		i, err := read(text, "h100", nil)
+		require.NoError(t, err, text)
+		s, err := configs.Read("x", i.Text, configs.Options{})
+		require.NoError(t, err, text)
+		assert.Equal(t, want, s.Pools[0].KVLoad, text)
+	}
 	i, err := read("python -m sglang.launch_server --model-path llama-3.1-8b --enable-lmcache", "h100", nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{lmcacheServer}, i.Notes)

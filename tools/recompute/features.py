@@ -421,7 +421,8 @@ def encoder(r, s, files):
 def tiers(r, s, files):
     p = engine(r, s, "vllm-v1", kv_offloading_size=1, num_gpu_blocks=500, max_model_len=4096,
                enable_prefix_caching=True, kv_tiers=dict(write_policy=r.choice(["write_through", "write_back"]),
-                             load_policy=r.choice(["fetch", "fetch_or_recompute"])))
+                             load_policy=r.choice(["fetch", "fetch_or_recompute"])),
+               **some(r, .6, kv_load=["layerwise", "sync", "async"]))
     if r.random() < .7:
         p["kv_tiers"]["nvme"] = dict(size_gib=8, read_bps=1.4e10, **some(r, .6, write_bps=5e9, latency_s=1e-4))
     if r.random() < .7 or "nvme" not in p["kv_tiers"]:
