@@ -94,7 +94,7 @@ func (in *Instance) cancel(slot int32, now Time) {
 	}
 	switch r.state {
 	case waiting, swappedOut:
-		r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
+		r.learnAll()
 		in.cluster.done(r, now, Failed)
 		in.charge(r, -1)
 		in.dismiss(r)

@@ -243,7 +243,8 @@ func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 		}
 		lost = append(lost, *r)
 		q := &lost[len(lost)-1]
-		q.Emitted, q.unlearned, q.ahead = q.Emitted+q.unlearned, 0, 0
+		q.learnAll()
+		q.ahead = 0
 	}
 	for _, lane := range in.batches() {
 		for slot := lane.batch.first; slot != noSlot; slot = in.requests.at[slot].next {

@@ -285,7 +285,7 @@ func (in *Instance) settle(now Time) {
 		if r.finished {
 			return
 		}
-		r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
+		r.learnAll()
 		in.cluster.sink.Done(r, now, Unfinished)
 	}
 	for _, slot := range in.swap.slots {

@@ -58,7 +58,7 @@ type PoolSpec struct {
 	RecvInterval     int          // steps of decodes from one look for requests that have come to the next; 0 is 1
 	SwapBlocks       int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks    int64        // host memory for what the prefix cache evicts, in blocks
-	LoadLink         Link         // over which blocks come back from there beside steps; the zero value: they do in one
+	LoadLink         Link         // over which blocks come back from there beside steps; zero: they come with a step
 	Tiers            []Tier       // below that, the nearest first, at most two
 	NetworkReserved  uint64       // of what an instance sends and receives, kept from transfers, of FullPort; below it
 	WriteBack        bool         // a tier gets what the one above has no room for; false: whatever leaves a batch

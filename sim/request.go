@@ -78,7 +78,7 @@ type engineState struct {
 	yielding       bool  // its chunk under way yields a token, although it has got another since it was composed
 	yields         uint8 // microbatches that it has left and that yield tokens of it, see stale.go
 	finished       bool  // it has ended, and waits or prefills again before the engine knows, see serial
-	unlearned      int32 // tokens of it that the engine does not know while it waits, and Emitted is without
+	unlearned      int32 // while it waits: tokens that its client has and its engine does not know, not in Emitted
 	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	polled         bool  // it has been transferred, and a step has been composed since, see preallocate.go
@@ -153,6 +153,9 @@ func (r *Request) prompt() kv.Prompt {
 
 // resumes reports whether r, which waits, has been in a batch before.
 func (r *Request) resumes() bool { return r.Emitted > 0 || r.Preemptions > 0 }
+
+// learnAll counts the tokens of r that its engine does not know yet among those it has emitted.
+func (r *Request) learnAll() { r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0 }
 
 // recompute has r, which has no blocks any more, begin again.
 func (r *Request) recompute() {

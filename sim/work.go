@@ -270,7 +270,7 @@ func (w *Work) begin(r *Request, m kv.Match) {
 	r.state, r.readmitted, r.entering = prefilling, w.now, true
 	in.enter(r.slot)
 	in.batch.prefill = append(in.batch.prefill, r.slot)
-	r.Emitted, r.unlearned = r.Emitted+r.unlearned, 0
+	r.learnAll()
 	r.blocksMin, r.leftOut = 0, false
 }
 
