@@ -143,6 +143,15 @@ func TestFilesThatAreBuiltInWorkWhenCopied(t *testing.T) {
 	assert.Equal(t, built, mine)
 }
 
+// TestANumberAloneInAGPUFileIsShownItsForm: data sheets are copied as numbers, and the files of GPUs want their source.
+func TestANumberAloneInAGPUFileIsShownItsForm(t *testing.T) {
+	inDir(t, with("gpu: h100-sxm", "gpu: mine.yaml"))
+	require.NoError(t, os.WriteFile("mine.yaml", []byte("name: mine\nmemory_bytes: 288e9\n"), 0o600))
+	_, err := Load("chat.yaml", Options{})
+	require.ErrorContains(t, err, "mine.yaml:2:1: memory_bytes: expected a value and who says so, such as "+
+		"{value: 288e9, source: data sheet}, got the number 288e9")
+}
+
 func TestWrongReferencesSayWhatWouldDo(t *testing.T) {
 	for _, c := range []struct{ change, err string }{
 		{"gpu: {from: h100-sxm, bandwith_bps: 5e12}", `pools[0].gpu.bandwith_bps: unknown key; did you mean "bandwidth_bps"?`},

@@ -89,7 +89,11 @@ var impossibleWorkloads = []struct{ yaml, want string }{
 	{with(poissonArrivals, "warmup_s: 0"),
 		`chat.yaml:8:1: workload: says not when requests come; expected one of arrivals, closed_loop, trace, or arrivals of every class`},
 	{with("rate: 2}", "rate: 2}\n  closed_loop: {concurrency: 1}"),
-		`chat.yaml:10:3: workload.closed_loop: stands beside arrivals; expected one of arrivals, closed_loop, trace`},
+		`chat.yaml:10:3: workload.closed_loop: stands beside arrivals; expected one of arrivals, closed_loop, trace; ` +
+			`for closed_loop, --set workload.arrivals=null`},
+	{with("rate: 2}", "rate: 2}\n  trace: {file: a.csv}"),
+		`chat.yaml:10:3: workload.trace: stands beside arrivals; expected one of arrivals, closed_loop, trace; for trace, ` +
+			`--set workload.arrivals=null --set workload.prompt_tokens=null --set workload.output_tokens=null`},
 	{with(poissonArrivals, "trace: {file: a.csv}"),
 		`chat.yaml:10:3: workload.prompt_tokens: stands beside trace, which has lengths of its own; expected only one of them`},
 	{with("rate: 2", "rate: 0"),

@@ -30,8 +30,28 @@ func (w *Workload) checkKind(c *checker) {
 		c.fail("workload", "says not when requests come; expected one of arrivals, closed_loop, trace, or arrivals of "+
 			"every class")
 	case len(ways) > 1:
-		c.fail("workload."+ways[1], "stands beside %s; expected one of arrivals, closed_loop, trace", ways[0])
+		c.fail("workload."+ways[1], "stands beside %s; expected one of arrivals, closed_loop, trace%s", ways[0],
+			w.withoutThose(c, ways))
 	}
+}
+
+// withoutThose says how a --set leaves out all that stands beside the last of ways: so a trace in place of arrivals and
+// lengths of a built-in scenario is found in one step.
+func (w *Workload) withoutThose(c *checker, ways []string) string {
+	last := ways[len(ways)-1]
+	if last == "classes[0].arrivals" {
+		return ""
+	}
+	drop := ways[: len(ways)-1 : len(ways)-1]
+	if last == "trace" {
+		for _, key := range []string{"prompt_tokens", "output_tokens", "lengths", "max_tokens", "prefix", "distinct_prompts",
+			"order"} {
+			if c.origins.given("workload." + key) {
+				drop = append(drop, key)
+			}
+		}
+	}
+	return "; for " + last + ", --set workload." + strings.Join(drop, "=null --set workload.") + "=null"
 }
 
 // check refuses workloads that no source could send.

@@ -3,6 +3,7 @@ package strict
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -137,6 +138,10 @@ func (p *Positions) mapping(n *yaml.Node, path string, v reflect.Value) error {
 	if h, ok := v.Addr().Interface().(Hinter); ok {
 		hint = h.Hint
 	}
+	if isNumber(n) && hasKey(known, "value") && hasKey(known, "source") {
+		return p.Errorf(path, "expected a value and who says so, such as {value: %s, source: data sheet}, got %s", n.Value,
+			Describe(n))
+	}
 	return p.pairs(n, path, keyOf, func(key string, value *yaml.Node, at string) error {
 		for _, f := range known {
 			if f.Key != key {
@@ -150,6 +155,10 @@ func (p *Positions) mapping(n *yaml.Node, path string, v reflect.Value) error {
 		}
 		return p.Errorf(at, "unknown key; %s", hint(key, n))
 	})
+}
+
+func hasKey(fields []Field, key string) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.Key == key })
 }
 
 func sameKey(name string) string { return name }
