@@ -105,10 +105,13 @@ func (n *naive) placeOf(in *naiveInstance, r *naiveRequest) int {
 	return math.MaxInt
 }
 
-// ranksJoin reports whether a rank of SGLang's that computes nothing takes part in the steps of others.
+// ranksJoin reports whether a rank that computes nothing takes part in the steps of others, which it composes when they
+// do: SGLang's does, and vLLM's that queues batches.
 func (n *naive) ranksJoin() bool {
-	_, sglang := n.policy.(*schedulers.SGLang)
-	return sglang && n.ranks > 1 && n.maxNumSeqs == 0 && n.speculation == nil
+	if _, sglang := n.policy.(*schedulers.SGLang); sglang {
+		return n.ranks > 1 && n.maxNumSeqs == 0 && n.speculation == nil
+	}
+	return n.ranks > 1 && n.queues()
 }
 
 // rejoin has the ranks compose a step anew if none computes anything: each has learned then what has ended and come.

@@ -230,6 +230,9 @@ func (n *naive) begin(team []*naiveInstance) {
 	}
 	for _, in := range team { // those of a rank load what they may before the next one does
 		computes := in.computes() // if only in vain
+		if !computes && in.sglang.joins {
+			n.learn(in) // before loads begin with the step after this one
+		}
 		n.admitWithStep(in)
 		if !computes && !in.sglang.joins {
 			n.mayIdle(in)

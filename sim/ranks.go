@@ -133,13 +133,16 @@ func (in *Instance) fillRanks(now Time, joins bool) (computes bool) {
 	return computes
 }
 
-// ranksJoin reports whether a rank without a batch joins the step that others compose as if it had one: SGLang's
-// scheduler composes it once and, with the overlap scheduler, learns no sooner than the others of what has ended and
-// come (sglang 0.5.23, managers/scheduler.py, get_next_batch_to_run, and scheduler_components/dp_attn.py,
-// get_idle_batch).
+// ranksJoin reports whether a rank without a batch joins the step that others compose as if it had one: it composes it
+// once and learns no sooner than they do of what has come. So does SGLang's with the overlap scheduler (sglang 0.5.23,
+// managers/scheduler.py, get_next_batch_to_run, and scheduler_components/dp_attn.py, get_idle_batch), and vLLM's whose
+// engine queues batches: while a step runs all have launched the next, an empty one if need be (vLLM 0.33.0,
+// vllm/v1/engine/core.py, DPEngineCoreProc.run_busy_loop).
 func (p *PoolSpec) ranksJoin() bool {
-	_, retracts := p.Scheduler.(Retractor)
-	return retracts && p.MaxNumSeqs == 0 && p.Speculation == nil
+	if _, retracts := p.Scheduler.(Retractor); retracts {
+		return p.MaxNumSeqs == 0 && p.Speculation == nil
+	}
+	return p.BatchQueue > 1
 }
 
 // Joins reports whether in is a rank that takes part in the step which is composed though it may have nothing to

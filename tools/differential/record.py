@@ -7,11 +7,12 @@ import os
 import random
 
 import harness
+import ranks
 import vllm_side
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "eos", "spec",
          "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec", "hybrid", "hybrid-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
-         "pd-eos", "pd-order"]
+         "pd-eos", "pd-order", "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec"]
 
 
 def main():
@@ -39,7 +40,7 @@ def main():
                         c["watermark"] = 0.0
                     if c.get("pull", {}).get("token_ns"):  # how links are shared is not vLLM's
                         harness.take_as_ours(c, harness.ours([c])[0])
-                    v = vllm_side.Run(c).run()
+                    v = ranks.run(c)
                     if left == 0 or not 30 <= len(v.steps) <= a.steps:
                         continue
                     seen = [dict(t=s.get("start", s["t"]), batch=s["batch"], preempted=s["preempted"], free=s["free"]) for s in v.steps]
