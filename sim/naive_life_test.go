@@ -251,6 +251,8 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	r.passed, r.underWay = 0, 0
 	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
+	r.missed, r.leftOut, r.stopped = false, false, false
+	r.latest, r.hoped, r.filler = 0, 0, 0
 	r.batch, r.stale, r.recalled = nil, nil, false
 	r.yields, r.yielding = nil, false
 }
