@@ -33,7 +33,7 @@ type comm struct {
 	hop    linearPS   // between pipeline stages
 	logits []linearPS // all-gathers of the logits, whose rows are the outputs
 	yields []linearPS // and of what experts yield
-	none   bool       // there is no collective at all
+	none   bool       // a GPU is alone
 }
 
 // linearPS is a time that grows with the rows of a rank and the tokens of all ranks, and is never below the least of
@@ -80,6 +80,9 @@ func (x *exchange) ps(l *load) float64 { return x.dispatch.ps(l) + x.combine.ps(
 
 // newComm prices the collectives of d.
 func newComm(d *Deployment) comm {
+	if d.Parallel.GPUs() == 1 {
+		return comm{none: true}
+	}
 	var c comm
 	reduces, exchanges := d.collectives()
 	if d.Parallel.Tensor > 1 {
@@ -101,7 +104,6 @@ func newComm(d *Deployment) comm {
 	if n := d.regathers(); n > 0 {
 		c.yields = scaled(d.gatherRows(d.rowBytes()), float64(n)*d.stretch())
 	}
-	c.none = c.hop == linearPS{} && len(c.reduce)+len(c.logits)+len(c.yields)+len(c.decode)+len(c.mixed) == 0
 	return c
 }
 

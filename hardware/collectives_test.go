@@ -300,6 +300,26 @@ func TestAGatherAtThePeakOfItsLinks(t *testing.T) {
 	}
 }
 
+// At the peaks of its links, what a GPU sends of 32 tokens to experts on 16 takes as long as the busier of both: copies
+// to each expert in its half of the experts and in the other, or one to each GPU and host that has some of a token's.
+func TestTokensAtThePeakOfTheirLinks(t *testing.T) {
+	for way, copies := range map[hardware.AllToAll]func(*hardware.Deployment) (near, far float64){
+		hardware.LowLatency: func(*hardware.Deployment) (near, far float64) { return 8. / 2, 8 },
+		hardware.Normal:     func(d *hardware.Deployment) (near, far float64) { return d.Reached(8), d.Reached(2) },
+	} {
+		for _, networkBps := range []float64{50e9, 5e12} {
+			d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+			d.Parallel.Expert, d.Parallel.AllToAll, d.Parallel.Data = true, way, 16
+			d.GPU.NICBps.Value = networkBps
+			near, far := copies(&d)
+			each := max(near*7/8/450e9, far/2/networkBps)
+			const elements = 58 * 32 * 7168
+			assert.InEpsilon(t, elements*(1+4./128)*each, partOf(d, 16*32, hardware.DispatchPart).LinkPeakS, 1e-9, way)
+			assert.InEpsilon(t, elements*2*each, partOf(d, 16*32, hardware.CombinePart).LinkPeakS, 1e-9, way)
+		}
+	}
+}
+
 // Logits are gathered so too, of 64 rows of a vocabulary.
 func TestLogitsAtThePeakOfTheirLinks(t *testing.T) {
 	for tensor, networkS := range map[int]float64{8: 0, 16: 1. / 2 / 8 / 50e9} {

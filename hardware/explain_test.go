@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -88,6 +90,24 @@ func TestAttentionIsOfTheContext(t *testing.T) {
 				assert.InEpsilon(t, 3*1000*(128<<10)/float64(tensor), p.Bytes, 1e-12)
 			}
 		}
+	}
+}
+
+// Attention to entries is called compressed if they stand for more than a token each.
+func TestAttentionToEntriesIsCompressed(t *testing.T) {
+	for ratio, want := range map[int]string{1: "attention", 2: "compressed attention"} {
+		d := deployment(t, "deepseek-v4-flash", "h200-sxm", 1)
+		run := d.Model.Layers[0]
+		run.Mixer.Attention.Compression.Ratio = ratio
+		d.Model.Layers = []llm.LayerRun{run}
+		require.NoError(t, d.Model.Validate())
+		var names []string
+		for _, p := range hardware.NewRoofline(d, 1).Parts(1, 1000) {
+			if p.Kind == sim.KV {
+				names = append(names, p.Name)
+			}
+		}
+		assert.ElementsMatch(t, []string{"KV cache, windowed attention", "KV cache, " + want}, names)
 	}
 }
 

@@ -197,7 +197,7 @@ func (d *Deployment) touches(loads []float64, tokens float64) (all, busiest floa
 		return all, all
 	}
 	m := math.Ceil(float64(d.Model.Experts()+d.Routing.Redundant) / float64(gpus))
-	q, neither := 1-all, math.Pow((e-k)*(e-k-1)/(e*(e-1)), tokens)/math.Pow(1-k/e, 2*tokens)
+	q, neither := 1-all, math.Pow((e-k-1)*e/((e-k)*(e-1)), tokens) // q₂ / q², of which each underflows by itself
 	v := float64(m * (float64(all*q) + float64(q*q*(1-neither))))
 	if d.Routing.Balanced {
 		v -= float64(m * max(0, squares/n-float64(all*all)))
@@ -206,13 +206,25 @@ func (d *Deployment) touches(loads []float64, tokens float64) (all, busiest floa
 }
 
 // greatestBinomial returns the mean of the greatest of so many independent binomials of m draws with chance a, as its
-// distance from the mean of one in standard deviations.
+// distance from the mean of one in standard deviations. The chance of a number is its share of weights that are 1 for the
+// likeliest: a power of 1 − a underflows where there are many draws.
 func greatestBinomial(m int, a float64, many int) float64 {
-	p, cdf, mean := math.Pow(1-a, float64(m)), 0.0, 0.0
-	for x := range m {
-		cdf += p
+	weights, likeliest := make([]float64, m+1), int(float64(m)*a)
+	weights[likeliest] = 1
+	for x := likeliest; x > 0; x-- {
+		weights[x-1] = weights[x] * float64(x) / float64(m-x+1) * (1 - a) / a
+	}
+	for x := likeliest; x < m; x++ {
+		weights[x+1] = weights[x] * float64(m-x) / float64(x+1) * a / (1 - a)
+	}
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	cdf, mean := 0.0, 0.0
+	for _, w := range weights[:m] {
+		cdf += w / sum
 		mean += 1 - math.Pow(min(1, cdf), float64(many))
-		p *= float64(m-x) / float64(x+1) * a / (1 - a)
 	}
 	return (mean - float64(float64(m)*a)) / math.Sqrt(float64(m)*a*(1-a))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
 )
@@ -155,6 +156,45 @@ func TestTheGreatestOfANumber(t *testing.T) {
 	// Two throws of two coins: the greater has 0, 1 or 2 heads in 1, 8 and 7 of 16 cases, so 22/16 on average; √(1/2) is
 	// the standard deviation.
 	assert.InDelta(t, (22.0/16-1)/math.Sqrt(0.5), hardware.GreatestBinomial(2, 0.5, 2), 1e-12)
+}
+
+// TestTheGreatestOfManyExperts: the chance of each number of experts is the exponential of the logarithms of factorials,
+// down to where that of none is no number of 64 bits, or that of all.
+func TestTheGreatestOfManyExperts(t *testing.T) {
+	logFactorial := make([]float64, 4097)
+	for i := 2; i < len(logFactorial); i++ {
+		logFactorial[i] = logFactorial[i-1] + math.Log(float64(i))
+	}
+	for _, m := range []int{1, 2, 3, 32, 128, 256, 1024, 4096} {
+		for _, untouched := range []float64{0.999, 0.9, 0.5, 0.1, 1e-3, 1e-6, 2e-9} {
+			for _, many := range []int{1, 2, 8, 256} {
+				mean, least := 0.0, 0.0 // the chance of so many at least, which is small where rounding would count
+				for x := m; x > 0; x-- {
+					least += math.Exp(logFactorial[m] - logFactorial[x] - logFactorial[m-x] +
+						float64(x)*math.Log1p(-untouched) + float64(m-x)*math.Log(untouched))
+					mean += 1 - math.Pow(1-min(1, least), float64(many))
+				}
+				spread := math.Sqrt(float64(m) * untouched * (1 - untouched))
+				got := float64(m)*(1-untouched) + float64(spread*hardware.GreatestBinomial(m, 1-untouched, many))
+				require.InDelta(t, mean, got, 1e-9*float64(m), "%d GPUs, %d experts each, %g untouched", many, m, untouched)
+			}
+		}
+	}
+}
+
+// TestRoutingIsANumber where most tokens choose one of few experts: what picks without repetition take from the others
+// underflows, and the busiest GPU touches no more than all of its own.
+func TestRoutingIsANumber(t *testing.T) {
+	for _, skew := range []float64{3, 5, 10} {
+		d := spread(t, "mixtral-8x7b", 4, hardware.Routing{Skew: skew})
+		for _, tokens := range []float64{1, 100, 1300, 1500, 2048, 1e6} {
+			touched, busiest, rows := hardware.Touched(&d, tokens)
+			assert.GreaterOrEqual(t, busiest, touched, "skew %g, %g tokens", skew, tokens)
+			assert.LessOrEqual(t, busiest, 1.0)
+			assert.GreaterOrEqual(t, rows, busiest/touched)
+			assert.Positive(t, step(d, batch{chunks: []chunk{{0, int(min(tokens, 1e4))}}}))
+		}
+	}
 }
 
 // TestOverlappingUses of a GPU are between the longer of the two and their sum: by hand for 3 and 4.

@@ -72,18 +72,17 @@ type hostTimes struct {
 
 // host returns what the host takes for a load.
 func (r *Roofline) host(l *load) hostTimes {
-	preparing := r.hostStep + r.hostSeq*sim.Duration(l.decodes)
-	h := hostTimes{preparing: preparing}
+	var h hostTimes
+	if preparing := r.hostStep + r.hostSeq*sim.Duration(l.decodes); r.d.Launch.Async {
+		h.least = preparing
+	} else {
+		h.preparing = preparing
+	}
 	switch launch := r.launches[l.launch()]; {
 	case l.prompts && r.d.Efficiency.LaunchOverlap > 0:
 		h.launchPS = launch
-	case r.d.Launch.Async:
-		h.least = sim.Duration(math.Ceil(launch))
 	case launch > 0:
-		h.least = sim.Duration(math.Ceil(launch)) + preparing
-	}
-	if r.d.Launch.Async {
-		h.preparing, h.least = 0, max(h.least, preparing)
+		h.least = max(h.least, sim.Duration(math.Ceil(launch))+h.preparing)
 	}
 	return h
 }

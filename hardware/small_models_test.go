@@ -100,6 +100,10 @@ func smallDeployment(t *testing.T, r *rand.Rand) hardware.Deployment {
 			var err error
 			d.Model, err = d.Model.WithWeights(dtypes[r.IntN(len(dtypes))])
 			require.NoError(t, err)
+			if r.IntN(2) == 0 { // experts in a format of their own
+				d.Model.Precision.Weights[llm.RoutedExperts], err = llm.FormatOf(dtypes[r.IntN(len(dtypes))])
+				require.NoError(t, err)
+			}
 		}
 		for _, improve := range better {
 			improve(&d.GPU, 1e-6)

@@ -31,28 +31,31 @@ func TestSwappingIsPaidByTheBlock(t *testing.T) {
 	assert.Greater(t, plain.Steps, 1)
 }
 
-// TestCopiesByLayerHideBehindLayers: with 32 layers a step waits for the first layer's part alone as long as copies are
-// shorter than it, and for all copies and its last layer if they are longer; in no case for less than either.
+// TestCopiesByLayerHideBehindLayers: a step waits for the first layer's part alone as long as copies are shorter than
+// it, and for all copies and its last layer if they are longer; in no case for less than either.
 func TestCopiesByLayerHideBehindLayers(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
-	d.Swap = hardware.Swap{BlockBytes: 2 << 20, LinkBps: 64e9, Layers: 32}
-	r := hardware.NewRoofline(d, 8)
-	batch := sim.Shape{Decodes: 4, DecodeTokens: 4, DecodeCtx: 4000, Outputs: 4}
-	var plain sim.Segment
-	r.Price([]sim.Shape{batch}, &plain)
-	for _, blocks := range []int64{1, 50, 5000} {
-		var copied sim.Segment
-		batch.SwapBlocks = blocks
-		r.Price([]sim.Shape{batch}, &copied)
-		copies := sim.Duration(blocks) * sim.Duration(math.Ceil(float64(2<<20)/64e9*1e12))
-		want := max(plain.First+copies/32, copies+plain.First/32)
-		assert.InDelta(t, float64(want), float64(copied.First), 2, "%d blocks", blocks)
-		assert.GreaterOrEqual(t, copied.First, max(copies, plain.First))
-		parts := sim.Duration(0)
-		for _, p := range copied.Part {
-			parts += p.A
+	for _, layers := range []int{1, 2, 3, 32} {
+		d.Swap = hardware.Swap{BlockBytes: 2 << 20, LinkBps: 64e9, Layers: layers}
+		r := hardware.NewRoofline(d, 8)
+		batch := sim.Shape{Decodes: 4, DecodeTokens: 4, DecodeCtx: 4000, Outputs: 4}
+		var plain sim.Segment
+		r.Price([]sim.Shape{batch}, &plain)
+		up := func(span sim.Duration) sim.Duration { return sim.Duration(math.Ceil(float64(span) / float64(layers))) }
+		for _, blocks := range []int64{1, 50, 51, 52, 5000, 5001, 5002} {
+			var copied sim.Segment
+			batch.SwapBlocks = blocks
+			r.Price([]sim.Shape{batch}, &copied)
+			copies := sim.Duration(blocks) * sim.Duration(math.Ceil(float64(2<<20)/64e9*1e12))
+			want := max(plain.First+up(copies), copies+up(plain.First))
+			assert.Equal(t, want, copied.First, "%d blocks, %d layers", blocks, layers)
+			assert.GreaterOrEqual(t, copied.First, max(copies, plain.First))
+			parts := sim.Duration(0)
+			for _, p := range copied.Part {
+				parts += p.A
+			}
+			assert.Equal(t, copied.First, parts)
 		}
-		assert.Equal(t, copied.First, parts)
 	}
 }
 

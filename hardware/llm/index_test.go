@@ -36,7 +36,10 @@ func TestIndexersAreCountedByTheirKind(t *testing.T) {
 	indexer, norms = of(entries)
 	assert.EqualValues(t, rank*n*d+h*n+2*h*d+4*d+d, indexer, "of entries of 4 tokens")
 	assert.Zero(t, norms)
-	entries.Compression.Overlap = true
+	entries.Compression.Ratio = 1
+	indexer, _ = of(entries)
+	assert.EqualValues(t, rank*n*d+h*n+2*h*d+d+d, indexer, "of entries of a token")
+	entries.Compression = Compression{Ratio: 4, Overlap: true}
 	indexer, _ = of(entries)
 	assert.EqualValues(t, rank*n*d+h*n+2*h*2*d+4*2*d+d, indexer, "of entries that overlap")
 
