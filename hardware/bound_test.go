@@ -159,3 +159,23 @@ func TestAStepWaitsForItsHost(t *testing.T) {
 		assert.Empty(t, partsBroken(&got))
 	}
 }
+
+// TestTheBoundOfDraftsThatChooseIsExact: where an index chooses fewer tokens than the context of every row has, a
+// sequence reads them once, for what its rows choose may be the same, and each row multiplies them: as many fewer of
+// the 2,048 as rows come after it, for a bound does not ask whether its context is longer.
+func TestTheBoundOfDraftsThatChooseIsExact(t *testing.T) {
+	d := deployment(t, "deepseek-v3.2", "h200-sxm", 8)
+	d.Speculation = &hardware.Speculation{Tokens: 3}
+	for n, memoryBound := range map[int]bool{1: true, 2000: false} {
+		b := drafted{drafts: 3}
+		for i := range n {
+			b.decodes = append(b.decodes, 2100+i%3)
+		}
+		var g sim.Segment
+		hardware.NewRoofline(d, 1).Price([]sim.Shape{b.shape(&d)}, &g)
+		memoryS, computeS := b.least(&d)
+		computeS -= float64(n*(3+2+1)*61*128/8*2*(2*512+64)) / d.GPU.FLOPS.BF16.Value
+		require.Equal(t, memoryBound, memoryS > computeS)
+		assert.InEpsilon(t, max(memoryS, computeS)*1e12, float64(g.Bound.A), 1e-9, "%d sequences", n)
+	}
+}

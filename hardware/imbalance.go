@@ -206,8 +206,8 @@ func (d *Deployment) touches(loads []float64, tokens float64) (all, busiest floa
 }
 
 // greatestBinomial returns the mean of the greatest of so many independent binomials of m draws with chance a, as its
-// distance from the mean of one in standard deviations. The chance of a number is its share of weights that are 1 for the
-// likeliest: a power of 1 − a underflows where there are many draws.
+// distance from the mean of one in standard deviations. The chance of a number is its share of weights that are 1 for
+// the likeliest: a power of 1 − a underflows where there are many draws.
 func greatestBinomial(m int, a float64, many int) float64 {
 	weights, likeliest := make([]float64, m+1), int(float64(m)*a)
 	weights[likeliest] = 1

@@ -158,8 +158,8 @@ func TestTheGreatestOfANumber(t *testing.T) {
 	assert.InDelta(t, (22.0/16-1)/math.Sqrt(0.5), hardware.GreatestBinomial(2, 0.5, 2), 1e-12)
 }
 
-// TestTheGreatestOfManyExperts: the chance of each number of experts is the exponential of the logarithms of factorials,
-// down to where that of none is no number of 64 bits, or that of all.
+// TestTheGreatestOfManyExperts: the chance of each number of experts is made of the logarithms of factorials, down to
+// where that of none is no number of 64 bits, or that of all.
 func TestTheGreatestOfManyExperts(t *testing.T) {
 	logFactorial := make([]float64, 4097)
 	for i := 2; i < len(logFactorial); i++ {

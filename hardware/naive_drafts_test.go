@@ -277,3 +277,22 @@ func TestAStepWithDraftsOfASmallModelIsTheNaiveSum(t *testing.T) {
 		compareDrafts(t, random, &d, randomDrafts(random, &d))
 	}
 }
+
+// TestAGivenHeadIsAHead: one that is given is the same whether or not its checkpoint says that its LM head is its
+// embedding, for it shares the target's or has one of fewer tokens.
+func TestAGivenHeadIsAHead(t *testing.T) {
+	tied := model(t, "llama-3.2-1b")
+	require.True(t, tied.TiedEmbeddings)
+	untied := tied
+	untied.TiedEmbeddings = false
+	target := tied
+	for _, vocab := range []int{0, 1000} {
+		var all []hardware.Drafter
+		for _, given := range []llm.Model{tied, untied} {
+			drafter, err := hardware.NewDrafter(hardware.DraftEAGLE, target, &given, 2, vocab)
+			require.NoError(t, err)
+			all = append(all, *drafter)
+		}
+		assert.Equal(t, all[1], all[0])
+	}
+}

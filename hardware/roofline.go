@@ -65,7 +65,7 @@ type Roofline struct {
 	hostStep   sim.Duration // in which the host prepares a step
 	hostSeq    sim.Duration // and more per sequence
 	swap       sim.Duration // of a block to or from host memory
-	swapLayers sim.Duration // see Swap.Layers
+	swapLayers sim.Duration // see Swap.Layers; 1: copies precede the step
 	residualPS float64      // per row, of what residual streams move beyond one vector
 	samplePS   float64      // of choosing a token, per row of the LM head
 	draft      *drafting    // nil: no speculation
@@ -115,7 +115,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.microbatches(), padded: d.Launch.table(),
 		perSeq: sim.SecondsUp(e.SequenceS), hostSeq: sim.SecondsUp(e.SequenceHostS),
 		hostStep: sim.SecondsUp(e.StepS), swap: d.swapTime(),
-		swapLayers:  sim.Duration(d.Swap.Layers),
+		swapLayers:  sim.Duration(max(1, d.Swap.Layers)),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
 	r.statePS = 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor) /

@@ -272,26 +272,6 @@ func TestTheBoundOfDraftsIsExactWithoutWindows(t *testing.T) {
 	require.InEpsilon(t, computeS*1e12, float64(g.Bound.A), 1e-9)
 }
 
-// TestTheBoundOfDraftsThatChooseIsExact: where tokens that an index chooses are fewer than the context of every row, a
-// sequence reads them once, for what its rows choose may be the same, and each row multiplies them: as many fewer of the
-// 2,048 as rows come after it, for a bound does not ask whether its context is longer.
-func TestTheBoundOfDraftsThatChooseIsExact(t *testing.T) {
-	d := deployment(t, "deepseek-v3.2", "h200-sxm", 8)
-	d.Speculation = &hardware.Speculation{Tokens: 3}
-	for n, memoryBound := range map[int]bool{1: true, 2000: false} {
-		b := drafted{drafts: 3}
-		for i := range n {
-			b.decodes = append(b.decodes, 2100+i%3)
-		}
-		var g sim.Segment
-		hardware.NewRoofline(d, 1).Price([]sim.Shape{b.shape(&d)}, &g)
-		memoryS, computeS := b.least(&d)
-		computeS -= float64(n*(3+2+1)*61*128/8*2*(2*512+64)) / d.GPU.FLOPS.BF16.Value
-		require.Equal(t, memoryBound, memoryS > computeS)
-		assert.InEpsilon(t, max(memoryS, computeS)*1e12, float64(g.Bound.A), 1e-9, "%d sequences", n)
-	}
-}
-
 // The cost of drafting: K sequential passes of a layer and an LM head, or one of K heads; the host's time as given.
 func TestDraftingCostsItsPasses(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
@@ -394,25 +374,6 @@ func BenchmarkPriceDrafts(b *testing.B) {
 	for range b.N {
 		ranks[0].DecodeCtx += 64
 		r.Price(ranks, &g)
-	}
-}
-
-// TestAGivenHeadIsAHead: a head that is given takes the memory and the time of one whose checkpoint does not say that its
-// LM head is its embedding, whether it shares the target's or has one of fewer tokens.
-func TestAGivenHeadIsAHead(t *testing.T) {
-	tied := model(t, "llama-3.2-1b")
-	require.True(t, tied.TiedEmbeddings)
-	untied := tied
-	untied.TiedEmbeddings = false
-	target := tied
-	for _, vocab := range []int{0, 1000} {
-		var all []hardware.Drafter
-		for _, given := range []llm.Model{tied, untied} {
-			drafter, err := hardware.NewDrafter(hardware.DraftEAGLE, target, &given, 2, vocab)
-			require.NoError(t, err)
-			all = append(all, *drafter)
-		}
-		assert.Equal(t, all[1], all[0])
 	}
 }
 

@@ -36,10 +36,8 @@ func (r *Roofline) copy(blocks int64, g *sim.Segment) {
 	if r.swap == 0 {
 		panic("hardware: blocks are swapped over no link")
 	}
-	span := r.swap * sim.Duration(blocks)
-	if n := r.swapLayers; n > 1 {
-		span = max((span+n-1)/n, span-g.First+(g.First+n-1)/n)
-	}
+	span, n := r.swap*sim.Duration(blocks), r.swapLayers
+	span = max((span+n-1)/n, span-g.First+(g.First+n-1)/n)
 	g.First += span
 	g.Part[sim.Communication].A += span
 	g.Steps = 1
