@@ -181,3 +181,18 @@ func TestRanksWithPromptsShareEvenly(t *testing.T) {
 		assert.Equal(t, together.Part, each.Part, "%d tokens", tokens)
 	}
 }
+
+// A rank that decodes alone takes the time of layers with prompts where any rank has some: the one with the longest
+// contexts decides, whether a token of another is decoded or is a prompt.
+func TestPromptsOfARankAreThoseOfAll(t *testing.T) {
+	d := deployment(t, "deepseek-v3.2", "h200-sxm", 1)
+	d.Parallel = hardware.Parallel{Tensor: 1, Pipeline: 1, Data: 4, Expert: true, AllToAll: hardware.AllGather}
+	d.Efficiency.PromptLayerS = 10e-6
+	r := hardware.NewRoofline(d, 0)
+	one, long := batch{decodes: []int{1}}, alike(64, 100_000)
+	decodes := priceRanks(r, &d, []batch{long, one, one, one}).First.Seconds()
+	prompt := batch{chunks: []chunk{{0, 1}}, ends: 1}
+	for _, batches := range [][]batch{{long, prompt, one, one}, {prompt, long, one, one}, {one, one, long, prompt}} {
+		assert.InDelta(t, decodes+61*10e-6, priceRanks(r, &d, batches).First.Seconds(), 1e-10)
+	}
+}
