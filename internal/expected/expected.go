@@ -90,20 +90,31 @@ func largest(s *configs.Scenario, without string, median func(*metrics.ExpectedE
 // of returns the errors to expect of a pool.
 func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError, bool) {
 	engine := engineOf(p)
-	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" || p.GPU.Own() || notGPU(&p.GPU) ||
+	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" || notGPU(&p.GPU) ||
 		p.Efficiency.Constants != (configs.Constants{}) {
 		return metrics.ExpectedError{}, false
 	}
-	model := modelOf(s)
-	e, ok := t.entry(engine, names.ShapeOf(model), p.GPU.From)
+	model, gpu, own := modelOf(s), p.GPU.From, ownGPU(&p.GPU)
+	if own {
+		gpu = "" // which is in no table
+	}
+	e, ok := t.entry(engine, names.ShapeOf(model), gpu)
 	if p.Role != "serve" {
-		e, ok = t.separate(engine, names.ShapeOf(model), catalog.Chip(p.GPU.From))
+		e, ok = t.separate(engine, names.ShapeOf(model), catalog.Chip(gpu))
 	}
 	return metrics.ExpectedError{
-		Model: model, GPU: p.GPU.From, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
+		Model: model, GPU: p.GPU.Name(), OwnGPU: own, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
 		Deployments: e.Deployments,
 		TPOT:        metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
 	}, ok
+}
+
+// ownGPU reports whether an accelerator is one of the user's, in a file or by figures over the catalog's, of which
+// nobody measured a latency. Its price and its power change none.
+func ownGPU(ref *configs.GPURef) bool {
+	f := ref.GPUFigures
+	f.PricePerHour, f.TDPW = nil, nil
+	return catalog.IsGPUPath(ref.From) || f != (configs.GPUFigures{})
 }
 
 // notGPU reports whether no measured engine runs on an accelerator: it is no GPU.
@@ -144,8 +155,12 @@ func Sentence(x *metrics.ExpectedError) string {
 	if LeftOut(x.LeftOut) != Run {
 		runs += " of " + text.Counted(x.Deployments, "deployment")
 	}
-	return fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s): %s; %s", percent(x.TPOT.MedianPct),
-		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct), Because(x), runs)
+	errors := fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s)", percent(x.TPOT.MedianPct),
+		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct))
+	if x.OwnGPU {
+		return Because(x) + ": " + errors + "; " + runs // what is unknown comes first
+	}
+	return errors + ": " + Because(x) + "; " + runs
 }
 
 // Because says what was measured that the errors are of.
@@ -157,6 +172,9 @@ func Because(x *metrics.ExpectedError) string {
 	under := " under " + x.Engine
 	if x.Measured == "" {
 		under += " (errors of all engines)"
+	}
+	if x.OwnGPU {
+		return becauseOwn(x, model, under)
 	}
 	// Single steps and throughputs of a GPU may have been measured, of which these errors are not.
 	switch LeftOut(x.LeftOut) {
@@ -175,6 +193,22 @@ func Because(x *metrics.ExpectedError) string {
 		return "separate pools" + under + ", which nothing is fitted to" + unseen(x, model)
 	}
 	return "no latency on " + x.GPU + " was measured" + under + ", nor of " + model
+}
+
+// becauseOwn says of a GPU of the user's that its error is unknown, and of which runs the nearest ones are.
+func becauseOwn(x *metrics.ExpectedError, model, under string) string {
+	nearest := ""
+	switch LeftOut(x.LeftOut) {
+	case GPU:
+		nearest = "GPUs that were measured" + under + ", each left out of the fit"
+	case GPUAndModel:
+		nearest = "GPUs and models that were measured" + under + ", each left out of the fit, as " + model + " was not either"
+	case DisaggregatedGPUAndModel:
+		nearest = "separate pools that were measured" + under + ", which nothing is fitted to, with neither it nor " + model
+	default:
+		nearest = "separate pools that were measured" + under + ", which nothing is fitted to, on other GPUs"
+	}
+	return "the error on " + x.GPU + ", with figures of your own, is unknown; nearest are errors of " + nearest
 }
 
 // unseen says what about separate pools the errors of measured ones do not cover.

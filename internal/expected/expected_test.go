@@ -178,3 +178,32 @@ func TestPoolsThatHaveAnErrorInCommonSayItOnce(t *testing.T) {
 	require.Len(t, lines, 2)
 	assert.Equal(t, []string{Sentence(&all[0]), Sentence(&all[2])}, lines)
 }
+
+// TestTheErrorOfAGPUOfOnesOwnIsUnknown: that comes first in its line, then the errors of measured GPUs that were left
+// out of the fit. Another price makes no other GPU.
+func TestTheErrorOfAGPUOfOnesOwnIsUnknown(t *testing.T) {
+	const gpu = "{from: h100-sxm, bandwidth_bps: 5e12}"
+	of := func(pools string) string {
+		s := scenario(t, pools)
+		x, ok := small().of(s, &s.Pools[0])
+		require.True(t, ok)
+		assert.True(t, x.OwnGPU)
+		return Sentence(&x)
+	}
+	assert.Equal(t, "the error on h100-sxm, with figures of your own, is unknown; nearest are errors of GPUs that were "+
+		"measured under vllm, each left out of the fit: TPOT within 4.0 % (nine in ten 12.0 %), TTFT 8.0 % (24.0 %); 10 "+
+		"runs of 2 deployments", of("{gpu: "+gpu+", tensor_parallel: 4}"))
+	assert.Contains(t, of("{name: p, role: prefill, gpu: "+gpu+", tensor_parallel: 4}, {name: d, role: decode, gpu: "+
+		gpu+", tensor_parallel: 4}"), "nearest are errors of separate pools that were measured under vllm")
+
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	data, err := os.ReadFile("../../configs/catalog/gpus/h100-sxm.yaml")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+	assert.Contains(t, of("{gpu: "+file+", tensor_parallel: 4}"), "the error on mine, with figures of your own, is "+
+		"unknown")
+
+	x := Of(scenario(t, "{gpu: {from: h100-sxm, price_per_hour: 1}, tensor_parallel: 4}"))
+	require.Len(t, x, 1)
+	assert.False(t, x[0].OwnGPU)
+}

@@ -75,7 +75,7 @@ type Explanation struct {
 	Speculation *SpeculationX `json:"speculation,omitempty"`
 	Warnings    []string      `json:"warnings"`
 
-	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // absent where nothing like it was measured
+	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // absent where its engine was never measured
 
 	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
 

@@ -36,7 +36,7 @@ type Summary struct {
 	Classes    []ClassResult `json:"classes,omitempty"`      // absent without service classes
 	Warnings   []string      `json:"warnings"`
 
-	Expected []ExpectedError `json:"expected_error,omitempty"` // absent where nothing like it was measured
+	Expected []ExpectedError `json:"expected_error,omitempty"` // absent where its engine was never measured
 	OfPeak   []OfPeak        `json:"of_peak,omitempty"`        // absent where nothing decoded
 }
 
@@ -45,6 +45,7 @@ type Summary struct {
 type ExpectedError struct {
 	Model       string      `json:"model"`
 	GPU         string      `json:"gpu"`
+	OwnGPU      bool        `json:"own_gpu,omitempty"` // it is in no data: the errors are of other GPUs
 	Engine      string      `json:"engine"`
 	LeftOut     string      `json:"left_out"`            // deployment: it was measured; pair, gpu, model …: that was not
 	Measured    string      `json:"errors_of,omitempty"` // the engine that the errors are of; absent: all of them
