@@ -100,7 +100,8 @@ func engineNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 // none of theirs.
 func flagCalled(word string) string {
 	switch strings.ReplaceAll(strings.ToLower(word), "_", "-") {
-	case "ctx", "ctx-len", "context-len", "context-length", "seq-len", "seqlen", "sequence-length", "kv-len":
+	case "ctx", "ctx-len", "context-len", "context-length", "seq-len", "seqlen", "sequence-length", "kv-len",
+		"prompt", "prompt-len", "input-len":
 		return "context"
 	case "bs", "batchsize", "batch-size", "num-seqs":
 		return "batch"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -50,18 +51,43 @@ func axesOf(c *cobra.Command) (axes []explain.Axis, err error) {
 
 // countOf reads a number of sequences or tokens: 64, 4k for 4,096 or 1M for 1,048,576.
 func countOf(flag, written string) (int, error) {
-	number, unit := written, 1
-	for suffix, factor := range map[string]int{"k": 1 << 10, "K": 1 << 10, "m": 1 << 20, "M": 1 << 20} {
-		if cut, ok := strings.CutSuffix(written, suffix); ok {
-			number, unit = cut, factor
-		}
-	}
+	number, unit := inUnits(written)
 	n, err := strconv.Atoi(number)
 	if err != nil || n > math.MaxInt32/unit {
 		return 0, fmt.Errorf("--%s %s: expected a whole number of at most %d, such as 64, or 4k for 4,096", flag,
 			written, math.MaxInt32)
 	}
 	return n * unit, nil
+}
+
+// inUnits returns a number of tokens without its unit, and the unit: of 4k, 4 and 1,024.
+func inUnits(written string) (number string, unit int) {
+	for suffix, factor := range map[string]int{"k": 1 << 10, "K": 1 << 10, "m": 1 << 20, "M": 1 << 20} {
+		if cut, ok := strings.CutSuffix(written, suffix); ok {
+			return cut, factor
+		}
+	}
+	return written, 1
+}
+
+// tokens is a mean number of tokens as the value of a flag: 500, 2k for 2,048 or 1.5k for 1,536.
+type tokens float64
+
+// String implements pflag.Value.
+func (t *tokens) String() string { return strconv.FormatFloat(float64(*t), 'g', -1, 64) }
+
+// Type implements pflag.Value.
+func (*tokens) Type() string { return "float64" }
+
+// Set implements pflag.Value.
+func (t *tokens) Set(written string) error {
+	number, unit := inUnits(strings.TrimSpace(written))
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || strings.ContainsAny(written, "xXpP_") { // no file takes those
+		return errors.New("expected a number of tokens, such as 1000, or 4k for 4,096")
+	}
+	*t = tokens(n * float64(unit))
+	return nil
 }
 
 // explainSeveral prints a table of the steps of every combination, and draws them.

@@ -54,8 +54,8 @@ or that are not known are named in it and on standard error. What the command li
 		strings.Join(vllmargs.Engines(), ", "))
 	flags.StringArrayVar(&o.Vars, "var", nil, "`NAME=VALUE` of a variable in the text; repeatable")
 	flags.Float64Var(&o.Load.Rate, "rate", 0, "`REQUESTS` per second, in place of a placeholder")
-	flags.Float64Var(&o.Load.Prompt, "prompt", 0, "mean `TOKENS` of a prompt, in place of a placeholder")
-	flags.Float64Var(&o.Load.Output, "output", 0, "mean `TOKENS` of an output, in place of a placeholder")
+	flags.Var((*tokens)(&o.Load.Prompt), "prompt", "mean `TOKENS` of a prompt, 4k for 4,096, in place of a placeholder")
+	flags.Var((*tokens)(&o.Load.Output), "output", "mean `TOKENS` of an output, as of --prompt, in place of a placeholder")
 	flags.BoolVar(&f.strict, "strict", false, "refuse flags that are not known or not modelled")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; a server's flags go into quotes, or behind --; see %s --help", err, c.CommandPath())

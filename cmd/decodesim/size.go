@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -248,7 +247,8 @@ func (s *subject) add(c *cobra.Command) {
 	flags.StringVar(&s.budgetGPUs, "budget-gpus", "", "`GPUS` that a deployment may have")
 	flags.StringVar(&s.budgetPower, "budget-power-w", "", "`WATTS` that its accelerators may draw, by their data sheets")
 	flags.StringVar(&s.budgetUSD, "budget-usd-per-hour", "", "`DOLLARS` per hour that it may cost")
-	flags.StringVar(&s.prompt, "prompt", "", "mean `TOKENS` of a prompt, of a lognormal law with cv 1; or a law in braces")
+	flags.StringVar(&s.prompt, "prompt", "",
+		"mean `TOKENS` of a prompt, 4k for 4,096, of a lognormal law with cv 1; or a law in braces")
 	flags.StringVar(&s.output, "output", "", "mean `TOKENS` of an output, as of --prompt")
 	flags.StringVar(&s.seeds, "seeds", "", "`N` runs of each deployment of the last round; without a study 5")
 	cobra.CheckErr(c.MarkFlagFilename("trace"))
@@ -260,12 +260,12 @@ func law(flag, value string) (string, error) {
 	if strings.HasPrefix(value, "{") {
 		return value, nil
 	}
-	mean, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(mean >= 1 && mean <= 1e6) || strings.ContainsAny(value, "xXpP_") { // no file takes those
-		return "", fmt.Errorf("--%s %s: expected a mean from 1 to 1e+06 tokens, or a law such as "+
-			"'{distribution: fixed, mean: 1000}'", flag, value)
+	var mean tokens
+	if err := mean.Set(value); err != nil || !(mean >= 1 && mean <= 1e6) {
+		return "", fmt.Errorf("--%s %s: expected a mean from 1 to 1e+06 tokens, such as 1000, or 4k for 4,096, or a law such "+
+			"as '{distribution: fixed, mean: 1000}'", flag, value)
 	}
-	return "{distribution: lognormal, mean: " + value + ", cv: 1}", nil
+	return "{distribution: lognormal, mean: " + mean.String() + ", cv: 1}", nil
 }
 
 // named returns the name of the model in the catalog, or the path to its config.json.

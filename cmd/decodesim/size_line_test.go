@@ -105,6 +105,30 @@ func TestLengthsMayStandInPlaceOfATrace(t *testing.T) {
 	}
 }
 
+// TestTokensAreSpeltAlikeInEveryCommand: as --context of explain takes them.
+func TestTokensAreSpeltAlikeInEveryCommand(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]tokens{"500": 500, "2k": 2048, "1.5K": 1536, "1M": 1 << 20, " 4k ": 4096} {
+		var n tokens
+		require.NoError(t, n.Set(written), written)
+		assert.InDelta(t, float64(want), float64(n), 0, written)
+	}
+	mean, err := law("prompt", "2k")
+	require.NoError(t, err)
+	assert.Equal(t, "{distribution: lognormal, mean: 2048, cv: 1}", mean)
+	status, out, errOut := try("import", "vllm serve Qwen/Qwen3-8B", "--gpu", "h100", "--rate", "2", "--prompt", "2k",
+		"--output", "1.5k")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "mean: 2048")
+	assert.Contains(t, out, "mean: 1536")
+	status, _, errOut = try("import", "vllm serve Qwen/Qwen3-8B", "--gpu", "h100", "--prompt", "2q")
+	assert.Equal(t, exitBadInput, status)
+	assert.Contains(t, errOut, "expected a number of tokens, such as 1000, or 4k for 4,096")
+	status, _, errOut = try("explain", "--model", "llama-3.1-8b", "--gpu", "h100", "--prompt", "2k")
+	assert.Equal(t, exitBadInput, status)
+	assert.Contains(t, errOut, "did you mean --context?")
+}
+
 func TestBadLinesAreRefused(t *testing.T) {
 	inTrace(t)
 	line := func(changes ...string) []string {
