@@ -123,7 +123,7 @@ func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) 
 		return err
 	}
 	line := progressOn(errOut)
-	options := f.options(line)
+	options := f.options(line, errOut)
 	dir, err := openOut(f.out, "fleet.yaml")
 	if err != nil {
 		return err
@@ -169,11 +169,16 @@ func (f *sizeFlags) searching(ctx context.Context, errOut io.Writer, o *sizing.O
 	return err
 }
 
-// options are what surrounds a search, with its progress on a line.
-func (f *sizeFlags) options(line *progress.Line) sizing.Options {
+// options are what surrounds a search, with its progress on a line, and what it had found if it is interrupted.
+func (f *sizeFlags) options(line *progress.Line, errOut io.Writer) sizing.Options {
 	options := sizing.Options{Env: os.Environ(), Version: programVersion(),
 		Progress: func(what string, done, of int) {
-			line.Set(progress.Work{What: what, Done: float64(done), Of: float64(of), Unit: "deployment"})
+			line.Set(progress.Work{What: what, Done: float64(done), Of: float64(of), Unit: "deployment",
+				Step: true})
+		},
+		Unfinished: func(words string) {
+			line.Clear()
+			fmt.Fprintln(errOut, "decodesim: "+words)
 		}}
 	if f.seedGiven {
 		options.Seed = &f.seed
@@ -184,7 +189,7 @@ func (f *sizeFlags) options(line *progress.Line) sizing.Options {
 // run searches. A directory that cannot take the results is refused before the first simulation.
 func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) error {
 	line := progressOn(errOut)
-	options := f.options(line)
+	options := f.options(line, errOut)
 	dir, err := openOut(f.out, "study.yaml", "best.yaml")
 	if err != nil {
 		return err

@@ -16,11 +16,14 @@ type Work struct {
 	Of   float64 // units in all; 0: unknown
 	Unit string  // singular, such as run, request or MB; empty: nothing is counted
 	More string  // what else there is to say; empty: nothing
+	Step bool    // other steps follow, of unknown length: the time that is left is of this one
 }
 
 // describe says how far work is that began so long ago with so much done: done, of what, the rate, and the time that is
-// left at that rate. Without anything done since then there is no rate, and the line says how long it has been.
-func (w *Work) describe(since time.Duration, from float64) string {
+// left at that rate. Nothing may have been done for longer than that, and then the rest takes as long again: the last
+// units of many may be the long ones. When all units are done, what follows is not counted, and no time is left to say.
+// Without anything done since it began there is no rate, and the line says how long it has been.
+func (w *Work) describe(since, still time.Duration, from float64) string {
 	if w.Unit == "" {
 		return w.What + ": " + clock(since) + " so far"
 	}
@@ -36,9 +39,13 @@ func (w *Work) describe(since time.Duration, from float64) string {
 	switch {
 	case !(rate > 0):
 		parts = append(parts, clock(since)+" so far")
-	case w.Of > 0:
-		left := time.Duration(max(0, w.Of-w.Done) / rate * float64(time.Second))
-		parts = append(parts, perSecond(rate, w.Unit), clock(left)+" left")
+	case w.Of > w.Done:
+		left := max(still, time.Duration((w.Of-w.Done)/rate*float64(time.Second))) // more than 0, which clock rounds up
+		said := clock(left) + " left"
+		if w.Step {
+			said += " in this step"
+		}
+		parts = append(parts, perSecond(rate, w.Unit), said)
 	default:
 		parts = append(parts, perSecond(rate, w.Unit))
 	}

@@ -21,11 +21,13 @@ type Line struct {
 	terminal *os.File
 	stop     chan struct{}
 	stopped  sync.WaitGroup
+	cleared  sync.Once
 
 	mu    sync.Mutex
 	work  Work
 	began time.Time // of the work under its present name
 	from  float64   // what was done of it then
+	moved time.Time // when more of it was last done
 }
 
 // On returns the progress line of a terminal, which appears when the work has taken two seconds; nil: f is none.
@@ -66,15 +68,18 @@ func (l *Line) set(w Work) {
 	if l.began.IsZero() || w.What != l.work.What || w.Done < l.work.Done {
 		l.began, l.from = time.Now(), w.Done
 	}
+	if l.moved.IsZero() || w.What != l.work.What || w.Done != l.work.Done {
+		l.moved = time.Now()
+	}
 	l.work = w
 }
 
-// Clear ends the line, and leaves nothing of it on the terminal.
+// Clear ends the line, and leaves nothing of it on the terminal; again, it does nothing.
 func (l *Line) Clear() {
 	if l == nil {
 		return
 	}
-	close(l.stop)
+	l.cleared.Do(func() { close(l.stop) })
 	l.stopped.Wait()
 }
 
@@ -110,7 +115,7 @@ func (l *Line) line() string {
 	if l.began.IsZero() {
 		return ""
 	}
-	letters := []rune(l.work.describe(time.Since(l.began), l.from))
+	letters := []rune(l.work.describe(time.Since(l.began), time.Since(l.moved), l.from))
 	if width, _, err := term.GetSize(int(l.terminal.Fd())); err == nil && width > 1 && len(letters) >= width {
 		letters = letters[:width-1]
 	}

@@ -191,10 +191,12 @@ func (z *sizer) each(n int, do func(i int), progress func(done int)) {
 // over calls do(0) … do(n−1) over all cores and returns their errors.
 func (z *sizer) over(n int, what string, do func(i int) error) error {
 	errs := make([]error, n)
-	z.each(n, func(i int) { errs[i] = do(i) }, func(done int) {
+	report := func(done int) {
 		if what != "" {
 			z.report(what, done, n)
 		}
-	})
+	}
+	report(0) // the line says what is done now, before any of it has ended
+	z.each(n, func(i int) { errs[i] = do(i) }, report)
 	return errors.Join(errs...)
 }

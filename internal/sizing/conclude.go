@@ -101,6 +101,7 @@ func (z *sizer) lastRound(all []*final) error {
 	last := rounds(z.study.Requests)[2]
 	n := len(z.out.Seeds)
 	errs := make([]error, len(all)*n)
+	z.report("last round", 0, len(errs))
 	z.each(len(errs), func(k int) {
 		f, seed := all[k/n], k%n
 		f.steps[seed], errs[k] = z.grid.highest(f.capacity, last.stride, func(step int) (bool, error) {
@@ -118,6 +119,7 @@ func (z *sizer) lastRound(all []*final) error {
 		return err
 	}
 	errs = make([]error, 2*len(all))
+	z.report("around capacities", 0, len(errs))
 	z.each(len(errs), func(k int) {
 		f := all[k/2]
 		switch step := max(0, f.steps[0]); {
@@ -126,7 +128,7 @@ func (z *sizer) lastRound(all []*final) error {
 		case step < z.grid.last:
 			f.next, errs[k] = z.simulate(f.deployment, step+1, last.requests, z.out.Seeds[0], whole)
 		}
-	}, nil)
+	}, func(done int) { z.report("around capacities", done, len(errs)) })
 	for _, f := range all {
 		f.round, f.capacity = 3, f.steps[0]
 		f.carried = append(f.carried, f.at)

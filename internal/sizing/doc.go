@@ -6,7 +6,7 @@
 //	              pairs.go prefill and decode pools by halves, plenty.go the other half, which is never short;
 //	              rows.go a row for each, and twice the load
 //	spending.go   what deployments take in energy and in money
-//	failure.go    why nothing sustains it
+//	failure.go    why nothing sustains it, and what a search had found that was cancelled
 //	enumerate.go  the deployments that the budget allows, settings.go what is varied,
 //	              shape.go the replicas they are made of
 //	packing.go    the roofline limit of each, which bounds the search

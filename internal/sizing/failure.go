@@ -3,6 +3,7 @@ package sizing
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -162,4 +163,50 @@ func (z *sizer) layoutNames() (names []string) {
 		}
 	}
 	return names
+}
+
+// soFar says what a search that did not end had found: the cheapest deployment that sustained the asked rate in a run,
+// or the one that sustained most, of whole runs before short ones, which flatter.
+func (z *sizer) soFar() string {
+	z.mu.Lock()
+	made := slices.Collect(maps.Keys(z.simulated))
+	known := maps.Clone(z.deployments)
+	z.mu.Unlock()
+	for _, d := range z.all {
+		known[d.is.Name] = d
+	}
+	slices.SortFunc(made, func(a, b simulation) int { // whole runs first, then by name, so that ties are no matter of chance
+		return cmp.Or(cmp.Compare(b.requests, a.requests), cmp.Compare(a.name, b.name), cmp.Compare(b.step, a.step))
+	})
+	var best *deployment
+	var of simulation
+	for _, k := range made {
+		d := known[k.name]
+		if d == nil || !z.simulated[k].Carried || z.grid.at > 0 && k.step < z.grid.asked ||
+			best != nil && k.requests < of.requests {
+			continue
+		}
+		if fits, err := z.fitsBudget(d); err != nil || !fits {
+			continue
+		}
+		if best == nil || z.grid.at > 0 && cheaper(d, best) < 0 || z.grid.at == 0 && k.step > of.step {
+			best, of = d, k
+		}
+	}
+	runs := text.Counted(z.runs.Load(), "run")
+	if best == nil {
+		return fmt.Sprintf("unfinished: after %s nothing is found that sustains a rate", runs)
+	}
+	cost := ""
+	if best.is.USDPerHour > 0 {
+		cost = fmt.Sprintf(", %s per hour", text.USD(best.is.USDPerHour))
+	}
+	first := "the one that sustains most"
+	if z.grid.at > 0 {
+		first = "the cheapest"
+	}
+	x := z.simulated[of]
+	return fmt.Sprintf("unfinished: %s so far, after %s, is %s on %s%s, which sustained %s %s in a run of %s",
+		first, runs, best.is.Name, best.is.hardware(), cost, text.Significant(x.Rate), z.out.Unit,
+		text.Counted(x.Work.Requests, "request"))
 }

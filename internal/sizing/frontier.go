@@ -146,7 +146,7 @@ func (z *sizer) lighter(some []*deployment) ([][]outcome, error) {
 			return // below what the study looks at
 		}
 		all[k/loads][k%loads], errs[k] = z.simulate(d, step, rounds(z.study.Requests)[0].requests, z.base.Seed, verdict)
-	}, nil)
+	}, func(done int) { z.report("lighter loads", done, len(errs)) })
 	for i := range all {
 		all[i] = slices.DeleteFunc(all[i], func(x outcome) bool { return !x.Carried })
 	}

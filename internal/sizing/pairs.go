@@ -32,6 +32,7 @@ type pairing struct {
 // cheapest.
 func (z *sizer) disaggregated() ([]*family, error) {
 	p := &pairing{sizer: z}
+	z.report("pools that are never short", 0, 1)
 	ok, err := p.refer()
 	if err != nil || !ok {
 		return nil, err

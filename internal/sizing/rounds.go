@@ -288,6 +288,7 @@ func (z *sizer) again(some []*deployment, i int, r round) error {
 // find finds the capacity of deployments over all cores, each near where it was last.
 func (z *sizer) find(some []*deployment, i int, r round, what string, done, of int) error {
 	errs := make([]error, len(some))
+	z.report(what, done, of)
 	z.each(len(some), func(n int) {
 		d := some[n]
 		guess := d.capacity

@@ -247,6 +247,8 @@ type Options struct {
 	Version  string   // of the program
 	Progress func(what string, done, of int)
 
+	Unfinished func(words string) // of a search that was cancelled: what it had found; nil is not called
+
 	Elsewhere Elsewhere // nil: the runs are made here
 
 	anyRow bool // any row may be chosen, and not the cheapest alone
@@ -289,6 +291,9 @@ func Search(ctx context.Context, s *configs.Study, o Options) (out *Sizing, best
 	defer func() {
 		if z.asks != nil {
 			err = errors.Join(err, z.asks.End(context.WithoutCancel(ctx), err == nil))
+		}
+		if ctx.Err() != nil && o.Unfinished != nil && z.sample.Rate > 0 { // the first run has ended
+			o.Unfinished(z.soFar())
 		}
 	}()
 	if err := z.prepare(); err != nil {

@@ -321,3 +321,29 @@ func TestASearchEndsWhenItsUserGivesUp(t *testing.T) {
 	_, _, err := Search(ctx, studyOf(t, chat, "budget: {gpus: 2}\nrate: {min: 1, max: 9}\n"), Options{})
 	assert.ErrorIs(t, err, context.Canceled)
 }
+
+// TestASearchThatIsCancelledSaysWhatItHadFound: once, whenever it ends, and never of deployments beyond the budget.
+func TestASearchThatIsCancelledSaysWhatItHadFound(t *testing.T) {
+	for step, want := range map[string]string{
+		"what fits": "",
+		"every seed": `^unfinished: the cheapest so far, after \d+ runs, is .* on \d × h100-sxm, \$\d+\.\d\d per hour, which ` +
+			`sustained 16\.0 requests/s in a run of \d+ requests$`,
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		var said []string
+		_, _, err := Search(ctx, studyOf(t, chat, "budget: {gpus: 4}\nrate: {at: 16}\nrequests: 1000\nseeds: 2\n"),
+			Options{Unfinished: func(words string) { said = append(said, words) }, Progress: func(what string, _, _ int) {
+				if what == step {
+					cancel()
+				}
+			}})
+		require.ErrorIs(t, err, context.Canceled, step)
+		if want == "" {
+			assert.Empty(t, said, step)
+			continue
+		}
+		require.Len(t, said, 1, step)
+		assert.Regexp(t, want, said[0])
+		cancel()
+	}
+}
