@@ -267,8 +267,8 @@ func law(flag, value string) (string, error) {
 	}
 	var mean tokens
 	if err := mean.Set(value); err != nil || !(mean >= 1 && mean <= 1e6) {
-		return "", fmt.Errorf("--%s %s: expected a mean from 1 to 1e+06 tokens, such as 1000, or 4k for 4,096, or a law such "+
-			"as '{distribution: fixed, mean: 1000}'", flag, value)
+		return "", fmt.Errorf("--%s %s: expected a mean from 1 to 1e+06 tokens, such as 1000, or 4k for 4,096, or a law "+
+			"such as '{distribution: fixed, mean: 1000}'", flag, value)
 	}
 	return "{distribution: lognormal, mean: " + mean.String() + ", cv: 1}", nil
 }

@@ -175,7 +175,7 @@ func (z *sizer) soFar() string {
 	for _, d := range z.all {
 		known[d.is.Name] = d
 	}
-	slices.SortFunc(made, func(a, b simulation) int { // whole runs first, then by name, so that ties are no matter of chance
+	slices.SortFunc(made, func(a, b simulation) int { // whole runs first, then by name: no map decides
 		return cmp.Or(cmp.Compare(b.requests, a.requests), cmp.Compare(a.name, b.name), cmp.Compare(b.step, a.step))
 	})
 	var best *deployment

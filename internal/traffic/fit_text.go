@@ -135,6 +135,10 @@ func (f *Fit) notes() []string {
 			"and the longest ITLs", text.Count(int64(is)), text.Count(int64(has))),
 			"come from such seconds. Replay the trace where the tail matters.")
 	}
+	if off := f.calmer(); len(off) > 0 {
+		notes = append(notes, "Not kept: how counts of requests vary; the trace has a dispersion of "+
+			strings.Join(off, " and ")+" for the fit.", "Replay the trace where a rush of such a length matters.")
+	}
 	if len(f.Trace.Unread) > 0 {
 		notes = append(notes, "Not read from the file: "+strings.Join(f.Trace.Unread, ", ")+".")
 	}
@@ -147,4 +151,20 @@ func (f *Fit) notes() []string {
 			"fit repeats another.", text.Percent(s)), "Replay the trace where the cache matters.")
 	}
 	return notes
+}
+
+// calmer says over which windows requests vary otherwise than those of the fit, by more than a few windows do by
+// chance: the index of dispersion of n windows has a relative error of √(2/(n−1)), and twice the error of a ratio of
+// two is allowed for.
+func (f *Fit) calmer() (off []string) {
+	for i := range min(len(f.Trace.Dispersion), len(f.Fitted.Dispersion)) {
+		is, has := f.Trace.Dispersion[i], f.Fitted.Dispersion[i]
+		n := float64(f.Trace.DurationS) / float64(is.WindowS)
+		ratio := float64(is.Index / has.Index)
+		if !(ratio > 0) || !(math.Abs(math.Log(ratio)) > max(math.Log(busier), 4/math.Sqrt(n-1))) {
+			continue
+		}
+		off = append(off, fmt.Sprintf("%s beside %s over %d s", number(is.Index), number(has.Index), is.WindowS))
+	}
+	return off
 }

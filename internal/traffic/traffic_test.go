@@ -14,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
@@ -129,6 +130,21 @@ func TestAFitSaysWhatBusiestSecondItLacks(t *testing.T) {
 	}
 	require.Contains(t, notes(40), "Not kept: the busiest second of the trace has 41 requests, that of the fit ")
 	require.NotContains(t, notes(1), "busiest second")
+}
+
+// TestAFitSaysWhichWindowsItLacks: by more than as many windows of one process differ by chance.
+func TestAFitSaysWhichWindowsItLacks(t *testing.T) {
+	of := func(durationS float64, in10, in60 stats.Number) *Summary {
+		return &Summary{DurationS: stats.Number(durationS), Dispersion: []Dispersion{{1, 1}, {10, in10}, {60, in60}}}
+	}
+	calmer := func(trace, fit *Summary) []string { return (&Fit{Trace: trace, Fitted: fit}).calmer() }
+	require.Equal(t, []string{"7.70 beside 4.23 over 10 s", "29.9 beside 9.65 over 60 s"},
+		calmer(of(1800, 7.7, 29.9), of(1800, 4.23, 9.65)))
+	require.Equal(t, []string{"1.00 beside 4.00 over 60 s"}, calmer(of(1800, 3, 1), of(1800, 3, 4)))
+	require.Empty(t, calmer(of(1800, 3, 4), of(1800, 3, 2)), "thirty windows may differ so")
+	require.Equal(t, []string{"4.00 beside 2.00 over 60 s"}, calmer(of(18_000, 3, 4), of(18_000, 3, 2)))
+	unknown := stats.Number(math.NaN())
+	require.Empty(t, calmer(of(500, 3, unknown), of(500, 3, 4)))
 }
 
 // TestWhatWaitsForAnswersIsGeneratedByARun: a closed loop of clients is written as it went, and read back as a trace.
