@@ -105,7 +105,7 @@ func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario,
 	case waitsForOthers(r, p):
 		script.number(p, "batch_wait_timeout_iters", script.BatchWaitIters, 1)
 	}
-	if p.Engine == "vllm" && synchronous(l.Version) && !script.AsyncScheduling {
+	if p.Engine == "vllm" && setup.PlansBetween("vllm", l.Version) && !script.AsyncScheduling {
 		p.Argument("async_scheduling", false)
 	}
 	if l.Source == "nvidia_gap" {
@@ -226,10 +226,6 @@ const gapBudget = 2048
 
 // dynamoSGLang is the SGLang in Dynamo's runtime 0.8, as rows that name the image say.
 const dynamoSGLang = "0.5.6.post2"
-
-// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless its arguments
-// ask it not to: those before 0.14 (unverified; the TTFT of the rows agrees).
-func synchronous(version string) bool { return before(version, 14) }
 
 // before reports whether a version of vLLM is older than 0.minor.
 func before(version string, minor int) bool {

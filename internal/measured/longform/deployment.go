@@ -64,6 +64,10 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 	if d.Engine == "vllm" && beforeV1.MatchString(l.Version) {
 		d.Scheduling = "vllm-v0"
 	}
+	if d.Scheduling == "" && setup.PlansBetween(d.Engine, l.Version) {
+		d.Argument("async_scheduling", false)
+		r.took.between = true
+	}
 	if decodesPerHead(d.Engine, l.Version, d.Model) {
 		d.Arguments, r.took.perHead = append(d.Arguments, "attention: flash-per-head"), true
 	}

@@ -34,6 +34,20 @@ func TestEarlyKernelsReadTheCachePerHead(t *testing.T) {
 	}
 }
 
+// TestOlderReleasesPlanOneStepAtATime: the scheduler of vLLM's V0 engine has no such argument, and always does.
+func TestOlderReleasesPlanOneStepAtATime(t *testing.T) {
+	for _, c := range []struct{ engine, version, says string }{
+		{"vllm", "0.6.1", ""}, {"vllm", "0.10.0", "async_scheduling: false\n"}, {"vllm", "0.15.1", ""},
+		{"tensorrt-llm", "0.17", "overlap_scheduler: false\n"}, {"tensorrt-llm", "1.0", ""}, {"sglang", "0.5.6", ""},
+	} {
+		run := oneRun(t, "engine", c.engine, "version", c.version)
+		require.Empty(t, run.Skip, "%+v", c)
+		assert.Contains(t, run.Scenario, c.says, "%+v", c)
+		assert.Equal(t, c.says != "", strings.Contains(run.Scenario, "scheduling: ") ||
+			strings.Contains(run.Scenario, "overlap_scheduler"), "%+v", c)
+	}
+}
+
 // Prompts of SGLang whose ranks share whole experts reach them by DeepEP's normal kernels; what else there is does not.
 func TestPromptsOfSGLangReachExpertsByDeepEP(t *testing.T) {
 	const given = "all_to_all: normal\n"

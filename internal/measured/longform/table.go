@@ -52,7 +52,7 @@ type assumptions struct {
 	requests, counts, dataset, operations, older bool
 	ranIn, fewest, replicas, longer, inHouse     bool
 	offloaded, attention, perHead, release       bool
-	kernels                                      bool
+	kernels, between                             bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -213,6 +213,8 @@ func (a *assumptions) notes() (said []string) {
 			"while it reads prompts"},
 		{a.perHead, "before 0.10, TensorRT-LLM reads the cache anew for every query head that shares keys and values with " +
 			"others, except, since 0.8, those of groups of 8 heads of 128"},
+		{a.between, "before 0.14, vLLM plans a step only when the one before has ended, unless it is asked not to; so does " +
+			"TensorRT-LLM before 0.20, as we remember it (unverified)"},
 		{a.longer, "a model that was run with longer sequences than its context has the context of the run"},
 		{a.attention, "models of experts of which a table says that attention DP may be on had it on, with the experts " +
 			"shared, as the other rows of that table and the next one for the same GPUs do"},
