@@ -21,6 +21,7 @@ type Case struct {
 	Window              int32      `json:"window"` // of groups of layers that attend to so many tokens
 	WindowGroups        int32      `json:"window_groups"`
 	Pull                *Pull      `json:"pull"` // absent: the engine computes the prompts itself
+	Send                *Send      `json:"send"` // absent: the engine decodes, too
 	Spec                int32      `json:"spec"`
 	SpecMethod          string     `json:"spec_method"`
 	StepNS              int64      `json:"step_ns"`

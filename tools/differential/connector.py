@@ -1,9 +1,10 @@
-"""A KV connector of the decode side of a PD pair, as far as the scheduler sees one: nixl/pull_scheduler.py and its worker."""
+"""KV connectors of a PD pair, as far as the scheduler sees them: nixl/pull_scheduler.py and its worker."""
 import types
 
 
 class Connector:
-    """Every prompt is elsewhere: what of it is not in the cache is loaded, once, and arrives as long after its blocks as takes says."""
+    """That of the decode side. Every prompt is elsewhere: what of it is not in the cache is loaded, once, and arrives as long after
+    its blocks as takes says."""
 
     requires_kv_delivery = supports_divergent_local_hybrid_hits = False
 
@@ -39,3 +40,24 @@ class Connector:
     bind_gpu_block_pool = bind_kv_cache_manager = on_new_request = update_connector_output = staticmethod(lambda *a: None)
     has_pending_push_work = has_pending_block_frees = staticmethod(lambda: False)
     get_loaded_kv_cache_group_ids = staticmethod(lambda request: ())
+
+
+class Sender(Connector):
+    """The connector of the prefill side: the blocks of a request that ends are free when its cache has been sent."""
+
+    def get_num_new_matched_tokens(self, request, computed):
+        return 0, False
+
+    def update_state_after_alloc(self, request, blocks, external):
+        pass
+
+    def request_finished(self, request, block_ids):
+        self.under_way[request.request_id] = self.now + self.takes(int(request.request_id))
+        return True, None
+
+    def arrived(self, now):
+        """In the order in which they were sent: that of a set of the worker's is none."""
+        sent = sorted((t, int(r)) for r, t in self.under_way.items() if t <= now)
+        done = super().arrived(now)
+        done.finished_sending, done.finished_recving = [str(r) for _, r in sent], set()
+        return done

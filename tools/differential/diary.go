@@ -13,6 +13,7 @@ type diary struct {
 	tokens    map[int32][]int64
 	cached    map[int32]int32
 	transfers map[int32]Transfer // nil: not of interest
+	sends     bool               // of interest is when prompts are complete, which clients learn from elsewhere
 }
 
 func (d *diary) note(r *sim.Request, t sim.Time) {
@@ -50,6 +51,9 @@ func (d *diary) Done(r *sim.Request, _ sim.Time, _ sim.Outcome) {
 	d.cached[r.ID] = r.Cached
 	if d.transfers != nil {
 		d.transfers[r.ID] = transferOf(r)
+	}
+	if d.sends {
+		d.tokens[r.ID] = []int64{transferOf(r).Pending}
 	}
 }
 

@@ -64,13 +64,16 @@ def case(rnd, kind, asyn):
         c["max_num_seqs"] = c["max_num_seqs"] if kind == "pd-few" else 64
         if kind in ("pd-blocks", "pd-eos", "pd-prefix-blocks", "pd-priority"):
             c["num_gpu_blocks"] = 1 + int(need * one([1.5, 2, 3, 5]))
+    if kind.startswith("send"):
+        c["send"] = dict(latency_ns=one([100_137, 5_000_137, 20_000_137, 100_000_137]))
+        c["num_gpu_blocks"] = 1 + int(need * one([1, 1.5, 2, 3, 5]))
     if kind == "watermark":
         c["num_gpu_blocks"] = 1 + int(need * one([2, 3, 5]))
         c["watermark"] = one([0.01, 0.05, 0.2])
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "spec-hybrid-prefix", "spec-eagle-hybrid-prefix"):
+    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix", "stages-queue-prefix", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd-prefix", "pd-prefix-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "send-prefix", "spec-hybrid-prefix", "spec-eagle-hybrid-prefix"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -87,6 +90,8 @@ def case(rnd, kind, asyn):
             r["priority"] = rnd.randint(0, 2)
         if kind in ("eos", "pd-eos", "stages-queue-eos"):
             r["max_output"] = r["output"] + one([0, 1, 5, 40])
+        if kind.startswith("send"):
+            r["output"] = 2
         reqs.append(r)
     if kind in ("eos", "pd-eos", "stages-queue-eos"):
         c["max_model_len"] += 48
@@ -154,7 +159,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
-         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns",
+         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "send", "send-prefix",
          "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec", "ranks-spec-preemption", "ranks-spec-prefix", "ranks-spec-eagle", "ranks-spec-eagle-prefix", "ranks-spec-draft"]
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
@@ -224,7 +229,7 @@ def one(c, r, tally):
         return "vLLM is stuck"
     if d:
         return d[1]
-    if v.connector and {int(k): x["allocated"] for k, x in r["transfers"].items()} != v.connector.allocated:
+    if c.get("pull") and v.connector and {int(k): x["allocated"] for k, x in r["transfers"].items()} != v.connector.allocated:
         return "same steps, other times of allocation"
     if mine != v.times:
         return "same steps, other token times"
@@ -269,7 +274,7 @@ def main():
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
     for kind in kinds:
         for asyn in (False, True):
-            if kind in NOT_OF_022 and release == "0.22" and not a.only or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages"):
+            if kind in NOT_OF_022 and release == "0.22" and not a.only or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages") or asyn and kind.startswith("send") and not a.only:
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"

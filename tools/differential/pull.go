@@ -43,3 +43,23 @@ func transferOf(r *sim.Request) Transfer {
 	ns := func(t sim.Time) int64 { return int64(t) / int64(sim.Nanosecond) }
 	return Transfer{ns(r.PendingTransfer), ns(r.Allocated), ns(r.Transferred), ns(r.Resumed)}
 }
+
+// Send is a decode pool behind the engine of a case, which computes prompts alone: each cache is pulled by an instance
+// of its own, which takes LatencyNS.
+type Send struct {
+	LatencyNS int64 `json:"latency_ns"`
+}
+
+// before puts a decode pool behind the engine, which is the only pool of cfg so far.
+func (h *Send) before(cfg *sim.Config, c *Case) {
+	decode := &sim.PoolSpec{
+		Name: "decode", Size: len(c.Requests), KVBlocks: c.NumGPUBlocks, BlockSize: c.BlockSize,
+		MaxModelLen: c.MaxModelLen, Router: &routers.RoundRobin{}, RecomputeLastToken: true, ConnectorLoads: true,
+		MaxNumSeqs: 1,
+		Scheduler:  &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 1, MaxModelLen: c.MaxModelLen},
+		Model:      linear{1000 * sim.Nanosecond, 0},
+	}
+	cfg.Pools = append(cfg.Pools, decode)
+	link := sim.Link{Latency: sim.Duration(h.LatencyNS) * sim.Nanosecond}
+	cfg.Routes = []sim.Route{{{Pool: 0, Cache: true, Link: link}, {Pool: 1}}}
+}

@@ -12,7 +12,7 @@ import vllm_side
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "eos", "spec",
          "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec", "hybrid", "hybrid-blocks", "hybrid-prefix", "hybrid-prefix-blocks", "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption", "stages-preemption-prefix", "stages-queue-preemption-prefix", "pd", "pd-few", "pd-prefix", "pd-blocks", "pd-prefix-blocks",
-         "pd-eos", "pd-order", "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec"]
+         "pd-eos", "pd-order", "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec", "send", "send-prefix"]
 
 
 def main():
@@ -30,7 +30,7 @@ def main():
         for kind in a.kinds.split(","):
             if kind in harness.NOT_OF_022 and version == "0.22":
                 continue
-            for asyn in [kind.startswith("stages-queue")] if kind.startswith("stages") else (False, True):
+            for asyn in [kind.startswith("stages-queue")] if kind.startswith(("stages", "send")) else (False, True):
                 rnd, left = random.Random(f"record {kind} {asyn}"), a.each
                 for _ in range(400):
                     c = harness.case(rnd, kind, asyn)

@@ -36,6 +36,10 @@ func (c *Case) run(stepwise bool) (*diary, []Step, error) {
 		c.Pull.behind(&cfg, c)
 		d.transfers = map[int32]Transfer{}
 	}
+	if c.Send != nil {
+		c.Send.before(&cfg, c)
+		d.sends = true
+	}
 	if stepwise {
 		pool.Scheduler, d.watched, cfg.MaxRun = w, w, 1
 	}

@@ -31,7 +31,7 @@ def load(source):
     sched_mod.record_function_or_nullcontext = lambda *_a, **_k: contextlib.nullcontext()
     sched_mod.EventPublisherFactory = types.SimpleNamespace(create=lambda *a, **k: Nothing("publisher", publish=lambda *a: None, shutdown=lambda: None))
     sched_mod.KVConnectorBlockState = types.SimpleNamespace
-    sched_mod.KVConnectorFactory = types.SimpleNamespace(create_connector=lambda config, **k: connector.Connector(config.kv_transfer_config.takes))
+    sched_mod.KVConnectorFactory = types.SimpleNamespace(create_connector=lambda config, **k: config.kv_transfer_config.kind(config.kv_transfer_config.takes))
     from vllm.v1 import request as request_mod
     request_mod.StructuredOutputRequest = types.SimpleNamespace(from_sampling_params=lambda p: None)
     from vllm.v1.core.sched import output as output_mod
@@ -94,8 +94,10 @@ def config(c):
         enable_return_routed_experts=False,
     )
     pull = c.get("pull")
-    transfer = pull and Nothing("kv_transfer_config", kv_load_failure_policy="fail", is_kv_consumer=True, is_kv_producer=False,
-                                    takes=c.get("_takes") or (lambda request: pull["latency_ns"]))
+    send = c.get("send")
+    transfer = (pull or send) and Nothing(
+        "kv_transfer_config", kv_load_failure_policy="fail", is_kv_consumer=bool(pull), is_kv_producer=bool(send),
+        kind=connector.Connector if pull else connector.Sender, takes=c.get("_takes") or (lambda request: (pull or send)["latency_ns"]))
     return Nothing(
         "vllm_config", scheduler_config=s, model_config=model, lora_config=None, kv_events_config=None, kv_transfer_config=transfer,
         ec_transfer_config=None, speculative_config=speculative, is_mm_encoder_only=False, num_speculative_tokens=k,
@@ -183,7 +185,7 @@ class Run:
         self.by = {str(r["id"]): r for r in c["requests"]}
         self.preempted, self.idle, self.under_way = [], False, False
         self.connector = self.s.connector
-        if self.connector:
+        if self.connector and c.get("pull"):
             self.watch_loads()
             self.todo = [{**r, "arrival": r["arrival"] + c["pull"]["prefill_ns"]} for r in self.todo]
         inner = self.s._preempt_request
@@ -197,7 +199,7 @@ class Run:
         seen = self.t if seen is None else seen
         while self.todo and self.todo[0]["arrival"] <= seen:
             r = self.todo.pop(0)
-            p = SamplingParams(max_tokens=r.get("max_output") or r["output"], ignore_eos=False)
+            p = SamplingParams(max_tokens=1 if self.c.get("send") else r.get("max_output") or r["output"], ignore_eos=False)
             if hasattr(p, "_eos_token_id"):
                 p._eos_token_id = EOS
             p._all_stop_token_ids = {EOS}
@@ -230,7 +232,7 @@ class Run:
     def free(self):
         """Blocks that a step leaves: before those that it allocates to loads, unless these are in one order with what is admitted or another
         step is under way."""
-        before = self.connector and not self.under_way and not self.c["priority"]
+        before = self.connector and self.c.get("pull") and not self.under_way and not self.c["priority"]
         return self.s.kv_cache_manager.block_pool.get_num_free_blocks() + (self.loaded if before else 0)
 
     def watch_loads(self):
@@ -266,6 +268,7 @@ class Run:
             out.append([EOS if have + i + 1 == r["output"] else 3_000_000_000 + int(rid) * 1_000_000 + have + i for i in range(n)])
         mro = ModelRunnerOutput(req_ids=ids, req_id_to_index={r: i for i, r in enumerate(ids)}, sampled_token_ids=out, logprobs=None, prompt_logprobs_dict={}, pooler_output=[])
         if self.connector:
+            self.connector.now = self.t
             mro.kv_connector_output = self.connector.arrived(self.t)
         result = self.s.update_from_output(so, mro)
         for e in result.values():
@@ -284,7 +287,7 @@ class Run:
         """EngineCore.step."""
         while True:
             self.admit()
-            if not self.s.has_unfinished_requests():
+            if not self.has_work():
                 if not self.todo:
                     return self
                 self.t = self.todo[0]["arrival"]
@@ -299,6 +302,10 @@ class Run:
             if so.total_num_scheduled_tokens > 0:
                 self.t += self.duration(so)
             self.update(so)
+
+    def has_work(self):
+        """EngineCore.has_work: an engine that waits for a cache to be sent goes on, if only to learn of it."""
+        return self.s.has_requests() if self.c.get("send") else self.s.has_unfinished_requests()
 
     def something_comes(self):
         """Reports whether an engine that composes nothing waits for a cache or a request."""
@@ -324,7 +331,7 @@ class Run:
         queue, gpu = [], 0
         while True:
             self.admit()
-            if self.s.has_unfinished_requests():
+            if self.has_work():
                 self.under_way = any(x[2] for x in queue)
                 so = self.schedule()
                 ran = so.total_num_scheduled_tokens > 0
@@ -338,7 +345,7 @@ class Run:
                     elif self.stuck():
                         return self
                 queue.append((so, max(gpu, self.t) if ran or queue else self.t, ran))
-                if len(queue) < 2 and (ran or self.s.has_unfinished_requests()):
+                if len(queue) < 2 and (ran or self.has_work()):
                     continue
             elif not queue:
                 if not self.todo:
