@@ -144,15 +144,15 @@ workload:
 `
 
 // TestPoolsThatAreTooSlowHideNoneThatAreNot: 64 ranks in lock step have the highest limit of all and miss the SLO
-// however many there are, for one rank alone reads a prompt. Replicas of 16 ranks keep it. Answers take half a minute,
-// in which a run of 400 requests is over before as many end as begin.
+// however many there are, for one rank alone reads a prompt. Replicas of 16 ranks keep it. Answers take so long that
+// some runs of 800 requests cannot say whether requests pile up, and are lengthened.
 func TestPoolsThatAreTooSlowHideNoneThatAreNot(t *testing.T) {
-	a := size(t, studyOf(t, wide, "budget: {gpus: 128}\nrate: {at: 20}\nslo: [ttft p95 <= 2s, itl p95 <= 50ms]\n"+
+	a := size(t, studyOf(t, wide, "budget: {gpus: 96}\nrate: {at: 10}\nslo: [ttft p95 <= 2s, itl p95 <= 50ms]\n"+
 		"search: {topology: [disaggregated], parallel: [dp16-ep, dp64-ep], max_num_seqs: [256], "+
 		"max_num_batched_tokens: [8192]}\nrequests: 800\nseeds: 1\n"))
 	require.NotNil(t, a.Best)
 	assert.Equal(t, 16, a.Best.Pools[0].DataParallel)
-	assert.Less(t, a.Best.GPUs, 128)
+	assert.Less(t, a.Best.GPUs, 96)
 	assert.Contains(t, strings.Join(a.Notes, "; "), "answers take long: ")
 }
 
