@@ -105,7 +105,7 @@ func (in *Instance) commitDecodes(now Time, n int) {
 	if len(b.astray) > 0 {
 		in.passAstray()
 	}
-	in.scratch = b.set.Advance(n, in.scratch)
+	b.set.Advance(n)
 	if b.asked != 0 {
 		b.countEmitted(int64(n) * int64(b.set.Len()))
 	}

@@ -21,9 +21,12 @@ type DecodeSet struct {
 	each    int64 // blocks that a paged member takes with each block of tokens, if no window stops that
 	due     []int32
 	ends    wheel // by the step with which a member emits its last token
-	windows []windowSum
-	growth  *windowGrowth // nil: no layers stop taking blocks
-	passing *passing      // nil: no layers free blocks
+
+	windowed bool // some of the three that follow are there, see joinWindows
+	windows  []windowSum
+	growth   *windowGrowth // nil: no layers stop taking blocks
+	passing  *passing      // nil: no layers free blocks
+	scratch  []int32
 }
 
 // NewDecodeSet returns an empty set over blocks of so many tokens, whose wheels have 2^logWheel buckets.
@@ -35,6 +38,7 @@ func NewDecodeSet(blockSize int32, windows []Window, logWheel uint) DecodeSet {
 	if blockSize&(blockSize-1) == 0 {
 		s.shift = int8(bits.TrailingZeros32(uint32(blockSize)))
 	}
+	s.windowed = len(windows) > 0
 	for _, w := range windows {
 		s.windows = append(s.windows, windowSum{Window: w, turns: newWheel(logWheel)})
 	}
@@ -86,18 +90,11 @@ func (s *DecodeSet) Join(slot, computed, remaining int32, paged bool) (finish in
 	}
 	if paged {
 		s.paged++
-		r := s.residue(int64(computed) - s.step)
-		s.due[r]++
-		if s.growth != nil {
-			s.growth.join(slot, computed, r, s.step)
-		}
-		if s.passing != nil {
-			s.passing.join(s, slot, computed)
-		}
+		s.due[s.residue(int64(computed)-s.step)]++
 	}
 	s.ends.add(slot, finish)
-	for i := range s.windows {
-		s.windows[i].join(slot, computed+1, s.step)
+	if s.windowed {
+		s.joinWindows(slot, computed, paged)
 	}
 	return finish
 }
@@ -111,17 +108,10 @@ func (s *DecodeSet) Leave(slot, computed int32, paged bool) {
 	}
 	if paged {
 		s.paged--
-		r := s.residue(int64(computed) - s.step)
-		s.due[r]--
-		if s.growth != nil {
-			s.growth.leave(slot, computed, r)
-		}
-		if s.passing != nil {
-			s.passing.leave(s, slot, computed)
-		}
+		s.due[s.residue(int64(computed)-s.step)]--
 	}
-	for i := range s.windows {
-		s.windows[i].leave(slot, computed+1)
+	if s.windowed {
+		s.leaveWindows(slot, computed, paged)
 	}
 }
 
@@ -132,29 +122,13 @@ func (s *DecodeSet) DropEnd(slot int32) {
 	}
 }
 
-// Advance takes n steps, none beyond the next change. It returns scratch, for reuse.
-func (s *DecodeSet) Advance(n int, scratch []int32) []int32 {
+// Advance takes n steps, none beyond the next change.
+func (s *DecodeSet) Advance(n int) {
 	s.step += int64(n)
 	s.ctx += int64(n) * int64(s.n)
-	if s.windows != nil {
-		scratch = s.advanceWindows(n, scratch)
+	if s.windowed {
+		s.advanceWindows(n)
 	}
-	if s.growth != nil {
-		scratch = s.growth.turn(s, scratch)
-	}
-	if s.passing != nil {
-		scratch = s.passing.turn(s, scratch)
-	}
-	return scratch
-}
-
-func (s *DecodeSet) advanceWindows(n int, scratch []int32) []int32 {
-	for i := range s.windows {
-		w := &s.windows[i]
-		w.ctx += int64(n) * int64(w.growing)
-		scratch = w.turn(s.step, scratch)
-	}
-	return scratch
 }
 
 // Move takes one step of a counted set, in which members computed so many tokens in all.
@@ -176,16 +150,8 @@ func (s *DecodeSet) TakeEnded(out []int32) []int32 { return s.ends.take(s.step, 
 // StepsToChange returns after how many steps the set may change by itself.
 func (s *DecodeSet) StepsToChange() int {
 	n := s.ends.until(s.step)
-	for i := range s.windows {
-		if w := &s.windows[i]; w.growing > 0 {
-			n = min(n, w.turns.until(s.step))
-		}
-	}
-	if s.growth != nil && s.growth.growing > 0 {
-		n = min(n, s.growth.turns.until(s.step))
-	}
-	if s.passing != nil && s.passing.turns.sum != 0 {
-		n = min(n, s.passing.turns.until(s.step))
+	if s.windowed {
+		n = min(n, s.windowsTurn())
 	}
 	return n
 }

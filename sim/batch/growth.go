@@ -14,6 +14,7 @@ type windowGrowth struct {
 // blocks.
 func (s *DecodeSet) PageWindows(blocks, blocksMax int32, logWheel uint) {
 	if blocks > 0 && !s.counted {
+		s.windowed = true
 		size := int32(len(s.due))
 		s.growth = &windowGrowth{blocks: int64(blocks), tokens: blocksMax * size, due: make([]int32, size),
 			turns: newWheel(logWheel)}

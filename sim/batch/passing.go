@@ -16,6 +16,7 @@ type passing struct {
 // free as many when a window of so many tokens has passed them, as of lag tokens before the latest.
 func (s *DecodeSet) PassWindows(blocks, window, lag int32, logWheel uint) {
 	if blocks > 0 && !s.counted {
+		s.windowed = true
 		s.each += int64(blocks)
 		s.passing = &passing{blocks: int64(blocks), offset: window - 1 + lag, due: make([]int32, len(s.due)),
 			turns: newWheel(logWheel)}

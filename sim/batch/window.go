@@ -1,5 +1,7 @@
 package batch
 
+import "math"
+
 // Window is a limit on the tokens a layer attends to. The zero Window is none.
 type Window struct {
 	Tokens  int32
@@ -82,4 +84,62 @@ func (w *windowSum) turn(step int64, scratch []int32) []int32 {
 		}
 	}
 	return scratch
+}
+
+// joinWindows is Join, as far as windows go. This and what follows is not called for a model without them.
+func (s *DecodeSet) joinWindows(slot, computed int32, paged bool) {
+	for i := range s.windows {
+		s.windows[i].join(slot, computed+1, s.step)
+	}
+	if paged && s.growth != nil {
+		s.growth.join(slot, computed, s.residue(int64(computed)-s.step), s.step)
+	}
+	if paged && s.passing != nil {
+		s.passing.join(s, slot, computed)
+	}
+}
+
+// leaveWindows is Leave, as far as windows go.
+func (s *DecodeSet) leaveWindows(slot, computed int32, paged bool) {
+	for i := range s.windows {
+		s.windows[i].leave(slot, computed+1)
+	}
+	if paged && s.growth != nil {
+		s.growth.leave(slot, computed, s.residue(int64(computed)-s.step))
+	}
+	if paged && s.passing != nil {
+		s.passing.leave(s, slot, computed)
+	}
+}
+
+// advanceWindows is Advance, as far as windows go.
+func (s *DecodeSet) advanceWindows(n int) {
+	for i := range s.windows {
+		w := &s.windows[i]
+		w.ctx += int64(n) * int64(w.growing)
+		s.scratch = w.turn(s.step, s.scratch)
+	}
+	if s.growth != nil {
+		s.scratch = s.growth.turn(s, s.scratch)
+	}
+	if s.passing != nil {
+		s.scratch = s.passing.turn(s, s.scratch)
+	}
+}
+
+// windowsTurn returns after how many steps a window is full, or has passed a block, for the first time of some member.
+func (s *DecodeSet) windowsTurn() int {
+	n := math.MaxInt
+	for i := range s.windows {
+		if w := &s.windows[i]; w.growing > 0 {
+			n = min(n, w.turns.until(s.step))
+		}
+	}
+	if s.growth != nil && s.growth.growing > 0 {
+		n = min(n, s.growth.turns.until(s.step))
+	}
+	if s.passing != nil && s.passing.turns.sum != 0 {
+		n = min(n, s.passing.turns.until(s.step))
+	}
+	return n
 }

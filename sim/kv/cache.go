@@ -76,7 +76,11 @@ func New(c Config) Cache {
 // Blocks returns the blocks that a sequence of n tokens needs, those that windows have passed among them.
 func (k *Cache) Blocks(n int32) int64 {
 	paged, w := k.paged(n), &k.windowed
-	return int64(k.fixed) + int64(paged) + int64(w.Blocks)*int64(min(paged, w.BlocksMax))
+	blocks := int64(k.fixed) + int64(paged)
+	if w.Blocks > 0 {
+		blocks += int64(w.Blocks) * int64(min(paged, w.BlocksMax))
+	}
+	return blocks
 }
 
 // Total returns the blocks of the cache.
