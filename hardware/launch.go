@@ -99,6 +99,13 @@ func (r *Roofline) beyond(h *hostTimes, price sim.Duration) sim.Duration {
 
 // delay lengthens the steps of g by what the host takes beyond them. A step with prompts is followed by no equal one.
 func (r *Roofline) delay(h *hostTimes, g *sim.Segment) {
+	if h.launchPS > 0 || g.First < h.least {
+		r.waitForHost(h, g)
+	}
+}
+
+// waitForHost is delay where the host takes longer, or may.
+func (r *Roofline) waitForHost(h *hostTimes, g *sim.Segment) {
 	if h.launchPS > 0 {
 		extra := r.beyond(h, g.First)
 		g.First += extra
@@ -106,9 +113,7 @@ func (r *Roofline) delay(h *hostTimes, g *sim.Segment) {
 		g.Steps = 1
 		return
 	}
-	if g.First < h.least {
-		wait(h.least, g)
-	}
+	wait(h.least, g)
 }
 
 // How a step is launched.

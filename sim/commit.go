@@ -155,11 +155,14 @@ func (in *Instance) commitPrefill(now Time) {
 	for i, slot := range b.prefill {
 		r := &in.requests.at[slot]
 		// A request whose cache was transferred may have the block of a token that is yet to be computed.
-		r.blocks = max(r.blocks, int32(in.chunked(r)), int32(in.cache.Blocks(b.padded)))
+		r.blocks = max(r.blocks, int32(in.chunked(r)))
 		if in.cache.Passes() && !r.stale {
 			in.pass(r)
 		}
-		r.Computed = max(r.Computed+r.chunk, b.padded)
+		r.Computed += r.chunk
+		if b.padded > r.Computed {
+			r.blocks, r.Computed = max(r.blocks, int32(in.cache.Blocks(b.padded))), b.padded
+		}
 		r.inFlight = r.chunk > 0
 		r.chunk, r.entering = 0, false
 		if r.Pending() > 0 || r.state == cancelledPrefill {

@@ -69,12 +69,10 @@ func (in *Instance) passInTurn(r *Request) {
 }
 
 // passesSeparately reports whether windows pass blocks of others than sequences that do nothing but decode when the
-// step, as composed so far, gets its blocks. Others may have those, too, or it may find them again.
+// step, as composed so far, gets its blocks: where blocks that windows pass are shared, others may have those, too, or
+// it may find them again.
 func (w *Work) passesSeparately() bool {
 	in := w.in
-	if !in.cache.SharesWindows() {
-		return false
-	}
 	for _, slot := range in.batch.prefill {
 		if r := &in.requests.at[slot]; r.chunk > 0 && in.passes(r) > r.passed {
 			return true
@@ -284,7 +282,10 @@ func (w *Work) StepsToFree(n int64) int { return w.in.batch.set.StepsToFree(n - 
 
 // Fits reports whether there are blocks for what the step computes, as composed so far, in whatever order requests
 // take them, and what windows pass is free in whatever order.
-func (w *Work) Fits() bool { return w.demand <= w.in.cache.Free() && !w.passesSeparately() }
+func (w *Work) Fits() bool {
+	cache := &w.in.cache
+	return w.demand <= cache.Free() && (!cache.SharesWindows() || !w.passesSeparately())
+}
 
 // commits reports whether the scheduler asks for the blocks that those which run may come to take.
 func (p *PoolSpec) commits() bool {

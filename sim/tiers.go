@@ -392,5 +392,8 @@ func (w *Work) JoinPrompt(r *Request) {
 	m := kv.Match{Cached: r.had - 1}
 	m.Offloaded = r.Computed/in.cache.BlockSize() - m.Cached
 	r.had = 0
-	w.begin(r, m)
+	if len(in.pool.Tiers) > 0 {
+		in.countLoaded(r, &m)
+	}
+	w.begin(r)
 }

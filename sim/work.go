@@ -28,24 +28,24 @@ type Work struct {
 
 // reset starts the composition of another step.
 func (w *Work) reset(now Time) {
-	s := w.shape
+	in, s := w.in, w.shape
 	w.now, w.full, w.headBlocked = now, false, false
 	w.paused, w.inTurn, w.tookTurns = false, false, false
 	w.allocated, w.settled = false, 0
 	w.match, w.passesOver, w.growing = kv.Match{}, false, false
-	if w.in.pool.ConnectorLoads {
+	if in.pool.ConnectorLoads {
 		w.loads = loadRules{}
 	}
-	if w.in.batch.leftOut {
-		w.in.rejoin()
+	if in.batch.leftOut {
+		in.rejoin()
 	}
-	if in := w.in; in.drafting.speculation == nil {
+	if in.drafting.speculation == nil {
 		w.demand = in.batch.set.BlocksDue()
 	} else {
 		w.demand = in.planDrafts()
 	}
 	w.frees = w.decodesFree()
-	s.SwapBlocks, s.AdapterCopies = w.in.transfers.restored, 0
+	s.SwapBlocks, s.AdapterCopies = in.transfers.restored, 0
 	if s.Prefills > 0 {
 		s.ClearPrefill()
 	}
@@ -244,23 +244,22 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		r.passed, r.underWay = in.cache.Passed(r.Computed), 0
 		r.blocks += int32(in.cache.PassedOf(in.cache.Without(r.Computed)))
 	}
-	m := w.match
+	if len(in.pool.Tiers) > 0 {
+		in.countLoaded(r, &w.match)
+	}
 	w.match = kv.Match{}
 	if in.adapters != nil {
 		w.admitAdapter(r, !r.admitted)
 	}
-	w.begin(r, m)
+	w.begin(r)
 	if reserve > 0 {
 		w.reserve(r, reserve)
 	}
 }
 
 // begin has r, of which the cache and host memory had that, enter the batch to compute the rest of its prompt.
-func (w *Work) begin(r *Request, m kv.Match) {
+func (w *Work) begin(r *Request) {
 	in := w.in
-	if len(in.pool.Tiers) > 0 {
-		in.countLoaded(r, &m)
-	}
 	if !r.admitted {
 		r.admitted, r.Admitted, r.Cached = true, w.now, r.Computed
 		in.cluster.totals.CachedTokens += int64(r.Computed)

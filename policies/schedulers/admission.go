@@ -3,9 +3,9 @@ package schedulers
 import "github.com/decodesim/decodesim/sim"
 
 // admit spends the remaining budget of the step on waiting requests, and returns what is left of it, and for how many
-// steps that holds; 0: no limit. Alike says that all rows are of decodes so far.
-func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike bool) (left int32, steps int) {
-	ordered := in.LoadsInOrder()
+// steps that holds; 0: no limit. Alike says that all rows are of decodes so far, and ordered that loads are admitted in
+// the order of the queue.
+func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32, alike, ordered bool) (left int32, steps int) {
 	for budget > p.DraftSlots && in.Running() < p.MaxNumSeqs {
 		r := in.Head()
 		if ordered && !w.LoadBefore(r, p.loadRules(in.Running())) {

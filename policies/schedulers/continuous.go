@@ -104,7 +104,7 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 func (p *Continuous) fill(in *sim.Instance, w *sim.Work, budget int32) (steps int) {
 	alike := w.Prompts() == 0
 	if !in.ConnectorLoads() {
-		_, steps = p.admit(in, w, budget, alike)
+		_, steps = p.admit(in, w, budget, alike, false)
 		return steps
 	}
 	ordered := in.LoadsInOrder()
@@ -113,7 +113,7 @@ func (p *Continuous) fill(in *sim.Instance, w *sim.Work, budget int32) (steps in
 		w.HeadBlocked()
 		return 0
 	}
-	budget, steps = p.admit(in, w, budget, alike)
+	budget, steps = p.admit(in, w, budget, alike, ordered)
 	if budget > p.DraftSlots && !ordered {
 		w.AllowLoads(p.loadRules(in.Running()))
 	}

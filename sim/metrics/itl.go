@@ -37,8 +37,7 @@ func (m *Recorder) afterWarmup(in *sim.Instance, start sim.Time, g *sim.Segment,
 }
 
 func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int, tokens uint64) {
-	windowed := m.windowed()
-	if windowed {
+	if m.windowed() {
 		m.Windows.steps(start, g, n, tokens)
 	}
 	var parts sim.Parts
@@ -47,7 +46,7 @@ func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int
 		g.Sum(0, n, &parts)
 		m.account.add(g, n, &parts, tokens)
 		last := bucket(g.Step(n - 1))
-		if !windowed {
+		if !m.windowed() {
 			m.ITL.addRun(g, n, tokens, first, last)
 		}
 		if m.Attribution != nil {
@@ -57,7 +56,7 @@ func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int
 	}
 	g.FirstParts(&parts)
 	m.account.add(g, 1, &parts, tokens)
-	if !windowed {
+	if !m.windowed() {
 		m.ITL.addAt(first, g.First, tokens)
 	}
 	if in != nil && in.PromptChunks() > 0 {
