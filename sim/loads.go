@@ -339,9 +339,10 @@ func (in *Instance) LoadedNext(i int) *Request {
 }
 
 // Find lets others reuse what has been loaded of r, which Loaded or LoadedNext returned: the engine looks at r, and
-// whether r can join makes no difference.
+// whether r can join makes no difference. What those that run compute in the step has been named before.
 func (w *Work) Find(r *Request) {
 	if !r.named {
+		w.settle()
 		w.in.name(r, r.Computed)
 		r.named = true
 	}

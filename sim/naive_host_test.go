@@ -124,7 +124,7 @@ func (n *naive) joinHost(in *naiveInstance, p *schedulers.Continuous, m *naiveMo
 // lacksHere reports whether there are no blocks for the first that has been loaded, where none runs, and none to come.
 func (n *naive) lacksHere(in *naiveInstance, p *schedulers.Continuous, m *naiveMove) bool {
 	if !m.host {
-		return n.growsBy(in, m, p, 1, false) > in.free
+		return n.growsBy(in, m, p, p.MaxNumBatchedTokens-p.DraftSlots, true) > in.free
 	}
 	whole := m.r.Prompt + m.r.Emitted
 	want := n.chunkOf(p, whole-m.computed, p.MaxNumBatchedTokens-p.DraftSlots)

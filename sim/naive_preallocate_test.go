@@ -92,8 +92,8 @@ func (n *naive) again(in *naiveInstance) bool {
 		n.cover["steps composed twice"]++
 		return true
 	}
-	if unseen := func(m *naiveMove) bool { return !m.noticed }; !again && n.loadLink != (sim.Link{}) && !in.everybody &&
-		slices.ContainsFunc(in.arrived, unseen) {
+	if unseen := func(m *naiveMove) bool { return !m.noticed }; !again && (n.loads || n.loadLink != (sim.Link{})) &&
+		!in.everybody && slices.ContainsFunc(in.arrived, unseen) {
 		n.seeAll(in)
 		n.cover["steps composed again for loads"]++
 		return true

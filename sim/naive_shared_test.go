@@ -21,10 +21,14 @@ const orphan = -1
 
 // unknownMax returns the most tokens that may be computed and do not count for the names of blocks yet.
 func (n *naive) unknownMax() int32 {
-	if n.speculation == nil {
-		return n.drafter().Ahead
+	tokens := n.drafter().Ahead
+	if n.speculation != nil {
+		tokens += 2 * n.speculation.Tokens
 	}
-	return n.drafter().Ahead + 2*n.speculation.Tokens
+	if n.stagesSerial() {
+		tokens += int32(len(n.stages) - 1)
+	}
+	return tokens
 }
 
 func (n *naive) sharesWindows(in *naiveInstance) bool { return in.pool != nil && in.pool.groups > 1 }

@@ -37,13 +37,16 @@ func (in *Instance) passShared(r *Request, to int32) {
 	}
 }
 
-// unknown returns the most tokens of a sequence that a step computes and its blocks are not named by yet: drafts that
-// may be wrong, of two steps, and what a drafter reads beyond a block. A window that is no longer passes blocks that
-// have no name.
+// unknown returns the most tokens of a sequence that steps compute and its blocks are not named by yet: drafts that
+// may be wrong, of two steps, what a drafter reads beyond a block, and what stages that work on one batch after the
+// other compute in vain. A window that is no longer passes blocks that have no name.
 func (p *PoolSpec) unknown() int32 {
 	n := p.Drafter.Ahead
 	if p.Speculation != nil {
 		n += 2 * p.Speculation.Tokens
+	}
+	if p.serial() {
+		n += int32(len(p.Stages) - 1)
 	}
 	return n
 }

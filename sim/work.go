@@ -376,7 +376,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
 			in.queue.seeAll(in.queuedBy(now))
 		case w.Empty() && w.tookTurns && (in.line == nil || in.line.busy == 0): // vLLM composes the next step at once
-		case w.Empty() && in.pool.LoadLink != (Link{}) && in.unseenLoads(): // nothing runs that the engine would wait for
+		case w.Empty() && in.unseenLoads(): // nothing runs that the engine would wait for
 			in.queue.seeAll(in.queuedBy(now))
 		case len(t.transferred) == 0 || in.pool.ConnectorLoads || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
 			return limit

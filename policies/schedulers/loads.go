@@ -48,20 +48,28 @@ func (p *Continuous) joinOne(in *sim.Instance, w *sim.Work, r *sim.Request, budg
 		return p.joinPrompt(in, w, r, budget)
 	}
 	w.Find(r)
+	fill, joins := p.joins(in, w, r, budget, alike)
+	if !joins {
+		return budget, false
+	}
+	return budget - w.Join(r, fill, budget-p.DraftSlots) - p.DraftSlots, true
+}
+
+// joins reports whether there are budget and blocks for r, which has been loaded, and how many wrong drafts stand beside
+// the last token of its prompt.
+func (p *Continuous) joins(in *sim.Instance, w *sim.Work, r *sim.Request, budget int32, alike bool) (int32, bool) {
 	fill, room := int32(0), budget-p.DraftSlots
 	if alike && r.Pending() == 0 && (in.Decoding() > 0 || r.Computed > 1) {
 		fill = p.filler(w, r.Computed-1)
 	}
-	if blocks := w.BlocksToJoin(r, fill, room); fill >= room || blocks > w.FreeBlocks()-p.leaves(in) {
-		return budget, false
-	}
-	return budget - w.Join(r, fill, room) - p.DraftSlots, true
+	return fill, fill < room && w.BlocksToJoin(r, fill, room) <= w.FreeBlocks()-p.leaves(in)
 }
 
 // lacks reports whether there are no blocks for r, the first that has been loaded while none runs, and none to come.
 func (p *Continuous) lacks(in *sim.Instance, w *sim.Work, r *sim.Request) bool {
 	if !in.FromHost(r) {
-		return w.BlocksToJoin(r, 0, 1) > w.FreeBlocks()
+		_, joins := p.joins(in, w, r, p.MaxNumBatchedTokens, true)
+		return !joins
 	}
 	a, fits := p.admission(w, r, 0, 0, p.MaxNumBatchedTokens, 0)
 	return fits && in.Sending() == 0 && w.BlocksToExtend(r, a.need) > w.FreeBlocks()

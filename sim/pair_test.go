@@ -1,0 +1,74 @@
+package sim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestPairsWithFullCachesEqualTheNaiveTwin: a pool computes prompts, and one with few blocks loads their caches, with
+// stages or without, with drafts or without. No request of theirs may wait for ever.
+func TestPairsWithFullCachesEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := map[string]int{}
+	for seed := range uint64(700) {
+		for _, stages := range []bool{false, true} {
+			sc := fullPair(rand.New(rand.NewPCG(seed, 77)), stages)
+			twin := runNaive(sc)
+			for _, most := range []int{0, 1} {
+				j := newJournal()
+				c := sc.config(j)
+				c.MaxRun = most
+				what := fmt.Sprintf("seed %d, stages %v, %d steps at once", seed, stages, most)
+				compare(t, what, twin, j, run(t, c))
+			}
+			require.Zero(t, twin.cover["unfinished"], "seed %d, stages %v", seed, stages)
+			coverFleet(cover, twin)
+		}
+	}
+	t.Log(cover)
+	for what, least := range map[string]int{"loaded requests computed again": 1} {
+		assert.GreaterOrEqual(t, cover[what], least, what)
+	}
+}
+
+// fullPair draws a load of an instance with few blocks, which another computes the prompts for.
+func fullPair(r *rand.Rand, stages bool) scenario {
+	d := fullPipeline(r)
+	p := d.policy.(*schedulers.Continuous)
+	if !stages {
+		d.stages = nil
+		d.ahead = r.IntN(3) > 0
+		if d.speculation != nil {
+			d.speculation.Fills = r.IntN(2) == 0
+			p.DraftSlots = r.Int32N(2)
+		}
+	}
+	sc := d
+	sc.stages, sc.order, sc.blocks, sc.ahead = nil, nil, 2000, r.IntN(2) == 0
+	sc.policy = &schedulers.Continuous{MaxNumSeqs: 64, MaxNumBatchedTokens: 128}
+	if r.IntN(4) == 0 {
+		sc.blocks = d.blocks
+	}
+	d.requests = nil
+	d.loads, d.recomputes = r.IntN(8) > 0, r.IntN(2) == 0
+	d.maxNumSeqs = p.MaxNumSeqs
+	p.LoadsReserve = d.fillsQueue() || r.IntN(2) == 0
+	d.uncached = r.IntN(2) == 0
+	if r.IntN(3) == 0 {
+		p.WatermarkBlocks = int64(r.IntN(3))
+	}
+	sc.pools = []scenario{d}
+	link := sim.Link{Latency: sim.Duration(r.IntN(2)) * sim.Second, Layers: 1,
+		Token: sim.Duration(r.IntN(3)) * sim.Millisecond}
+	sc.routes = []sim.Route{{{Cache: true, Tokens: int32(r.IntN(2)), Push: r.IntN(3) == 0, Link: link}, {Pool: 1}}}
+	sc.settleStages()
+	sc.pools[0].settleStages()
+	return sc
+}
