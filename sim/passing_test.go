@@ -107,6 +107,9 @@ func TestWindowsInPipelinesEqualTheNaiveTwin(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		sc := fullWithWindows(r)
 		sc.stages = [][]int32{{1, 1}, {3, 1}, {1, 1, 1, 1}}[r.IntN(3)]
+		if seed%7 == 0 { // which compute as many tokens in vain as a short window has
+			sc.stages = []int32{1, 1, 1, 1, 1, 1, 1, 1}
+		}
 		if v := &sc.passing; v.Lags {
 			v.TokensMax = v.TokensMax / 2 * int32(1+len(sc.stages))
 		}
