@@ -34,7 +34,8 @@ func TestPairsWithFullCachesEqualTheNaiveTwin(t *testing.T) {
 		play(seed, false)
 		play(seed, true)
 	}
-	for _, seed := range []uint64{710, 1821} { // there are blocks for the next token of what has been loaded, and not for drafts
+	// there are blocks for the next token of what has been loaded, and not for its drafts
+	for _, seed := range []uint64{710, 1821} {
 		play(seed, true)
 	}
 	// what has been loaded came unseen when all that run are preempted; and it has what a chunk of the same step computes
