@@ -146,6 +146,9 @@ func (sc *scenario) drawRoutes(rnd *rand.Rand, shape string) {
 		last := len(sc.pools)
 		sc.routes = []sim.Route{{hop(0), {Pool: 1}}, {{Pool: rnd.IntN(last + 1)}}, {hop(0), {Pool: last}},
 			{encode, {Pool: last}}}[:2+rnd.IntN(3)]
+		if last == 1 && len(sc.routes) > 2 { // caches are pushed or pulled between two pools, and not both
+			sc.routes[2][0].Push = sc.routes[0][0].Push
+		}
 		if rnd.IntN(2) == 0 {
 			sc.byLength = 1 + rnd.Int32N(sc.maxLen)
 		}

@@ -289,6 +289,33 @@ func TestLimitsOfRoutesBelongToThem(t *testing.T) {
 	}
 }
 
+// TestPushesAndPullsDoNotMix between two pools: what is to be pulled may have the blocks that what is to be pushed needs
+// before it leaves, and wait for those that are kept for it.
+func TestPushesAndPullsDoNotMix(t *testing.T) {
+	hop := func(push bool, to int) Route {
+		return Route{{Push: push, Cache: true, Link: Link{Layers: 1}}, {Pool: to}}
+	}
+	receiving := possiblePool()
+	receiving.MaxNumSeqs = 1
+	for i, c := range []struct {
+		ok     bool
+		routes []Route
+	}{
+		{true, []Route{hop(true, 1), hop(true, 1)}}, {true, []Route{hop(false, 1), hop(false, 1)}},
+		{false, []Route{hop(true, 1), hop(false, 1)}}, {false, []Route{hop(false, 1), {{}}, hop(true, 1)}},
+		{true, []Route{hop(true, 1), hop(false, 2)}}, {true, []Route{hop(true, 1), {{Pool: 1}}}},
+		{true, []Route{hop(true, 1), {{}, {Pool: 1}}}},
+	} {
+		config := Config{Source: anySource{}, Sink: anySink{}, Pools: []*PoolSpec{possiblePool(), receiving, receiving},
+			Routes: c.routes}
+		if err := config.validate(); c.ok {
+			assert.NoError(t, err, i)
+		} else {
+			assert.ErrorContains(t, err, "want one of the two", i)
+		}
+	}
+}
+
 // TestLimitsOfRunsBelongToThem.
 func TestLimitsOfRunsBelongToThem(t *testing.T) {
 	for i, c := range []struct {

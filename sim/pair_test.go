@@ -63,7 +63,8 @@ func fullPair(r *rand.Rand, stages bool) scenario {
 		}
 	}
 	sc := d
-	sc.stages, sc.order, sc.blocks, sc.ahead = nil, nil, 2000, r.IntN(2) == 0
+	sc.stages, sc.order = nil, nil
+	sc.blocks, sc.ahead = 2000, r.IntN(2) == 0
 	sc.policy = &schedulers.Continuous{MaxNumSeqs: 64, MaxNumBatchedTokens: 128}
 	if r.IntN(4) == 0 {
 		sc.blocks = d.blocks

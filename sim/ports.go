@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -268,7 +269,7 @@ func (c *Config) validate() error {
 			return err
 		}
 	}
-	return c.validateAhead()
+	return cmp.Or(validateHops(c.Routes, c.Pools), c.validateAhead())
 }
 
 // A live run serves requests that are not known in advance: its source is a Follower that others add to, and it is

@@ -55,8 +55,8 @@ func (p *Continuous) joinOne(in *sim.Instance, w *sim.Work, r *sim.Request, budg
 	return budget - w.Join(r, fill, budget-p.DraftSlots) - p.DraftSlots, true
 }
 
-// joins reports whether there are budget and blocks for r, which has been loaded, and how many wrong drafts stand beside
-// the last token of its prompt.
+// joins reports whether there are budget and blocks for r, which has been loaded, and how many wrong drafts stand
+// beside the last token of its prompt.
 func (p *Continuous) joins(in *sim.Instance, w *sim.Work, r *sim.Request, budget int32, alike bool) (int32, bool) {
 	fill, room := int32(0), budget-p.DraftSlots
 	if alike && r.Pending() == 0 && (in.Decoding() > 0 || r.Computed > 1) {
