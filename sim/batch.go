@@ -340,9 +340,14 @@ func (in *Instance) leave(slot int32) {
 	}
 }
 
-// paged reports whether r takes blocks as it grows: it has not reserved them all, as the rows of a static batch have.
+// paged reports whether r takes blocks as it grows: it has not reserved them all, as the rows of a static batch have. A
+// token that is computed in vain takes one, too.
 func (in *Instance) paged(r *Request) bool {
-	return r.blocksMin == 0 || in.batch.padded == 0 && in.cache.Blocks(r.Prompt+r.Output-1) > int64(r.blocksMin)
+	computed := r.Prompt + r.Output - 1
+	if in.pool.BatchQueue > 1 && !in.pool.serial() && r.Output < r.Limit() {
+		computed++
+	}
+	return r.blocksMin == 0 || in.batch.padded == 0 && in.cache.Blocks(computed) > int64(r.blocksMin)
 }
 
 // allocated returns the blocks of r, whose record is as of now.

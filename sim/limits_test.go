@@ -249,6 +249,7 @@ func TestLimitsOfRowsBelongToThem(t *testing.T) {
 		assert.Equal(t, c.ok, s.validate() == nil, i)
 	}
 	s := Speculation{Tokens: 7, Adaptive: []DraftRow{{4, 5}, {8, 3}, {9, 2}}}
+	assert.Equal(t, int32(5), s.draftsMax())
 	for n, want := range map[int]int32{1: 5, 4: 5, 5: 3, 8: 3, 9: 2, 10: 0} {
 		assert.Equal(t, want, s.drafts(n), n)
 	}
@@ -289,8 +290,8 @@ func TestLimitsOfRoutesBelongToThem(t *testing.T) {
 	}
 }
 
-// TestPushesAndPullsDoNotMix between two pools: what is to be pulled may have the blocks that what is to be pushed needs
-// before it leaves, and wait for those that are kept for it.
+// TestPushesAndPullsDoNotMix between two pools: what is to be pulled may have the blocks that what is to be pushed
+// needs before it leaves, and wait for those that are kept for it.
 func TestPushesAndPullsDoNotMix(t *testing.T) {
 	hop := func(push bool, to int) Route {
 		return Route{{Push: push, Cache: true, Link: Link{Layers: 1}}, {Pool: to}}

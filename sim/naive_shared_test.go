@@ -23,7 +23,11 @@ const orphan = -1
 func (n *naive) unknownMax() int32 {
 	tokens := n.drafter().Ahead
 	if n.speculation != nil {
-		tokens += 2 * n.speculation.Tokens
+		most := int32(0)
+		for decodes := range 1000 {
+			most = max(most, n.drafts(decodes))
+		}
+		tokens += 2 * most
 	}
 	if n.stagesSerial() {
 		tokens += int32(len(n.stages) - 1)

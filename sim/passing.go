@@ -43,7 +43,7 @@ func (in *Instance) passShared(r *Request, to int32) {
 func (p *PoolSpec) unknown() int32 {
 	n := p.Drafter.Ahead
 	if p.Speculation != nil {
-		n += 2 * p.Speculation.Tokens
+		n += 2 * p.Speculation.draftsMax()
 	}
 	if p.serial() {
 		n += int32(len(p.Stages) - 1)

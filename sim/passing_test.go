@@ -215,3 +215,18 @@ func passingTogether(r *rand.Rand) scenario {
 		LongPrefillTokenThreshold: 4 * (1 + r.Int32N(5))}
 	return sc
 }
+
+// TestFewDecodesDraftMore than num_speculative_tokens: a window that is shorter than what they draft passes no block
+// before that has a name.
+func TestFewDecodesDraftMore(t *testing.T) {
+	sc := scenario{size: 1, blocks: 60, blockSize: 1, maxLen: 20, model: ticks(sim.Second), tree: new(sim.Contents),
+		passing: sim.Passing{Blocks: 1, Window: 1, TokensMax: 64},
+		policy:  &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 64, MaxModelLen: 20, StopsAtSelf: true}}
+	sc.speculation = speculate(0, random{rates: []float64{1}})
+	sc.speculation.Adaptive = []sim.DraftRow{{Decodes: 2, Tokens: 1}}
+	node := sc.tree.Add(0, 6)
+	sc.requests = []sim.Request{{Prompt: 8, Output: 9, Content: node, Traced: true},
+		{ID: 1, Prompt: 8, Output: 4, Content: node, Traced: true, Arrival: sim.Time(2 * sim.Second)}}
+	_, cl := play(t, sc, "adaptive drafts")
+	require.NoError(t, sim.CheckCaches(cl))
+}

@@ -52,35 +52,6 @@ func (route Route) validate(i int, pools []*PoolSpec) error {
 	return nil
 }
 
-// validateHops refuses routes of which one pushes caches and another has them pulled, from one pool to another: caches
-// that are to be pulled keep the blocks of the first pool until the second has room, and those that are to be pushed the
-// room of the second until the first has computed them, so that they may wait for each other for ever.
-func validateHops(routes []Route, pools []*PoolSpec) error {
-	for i, pushes := range routes {
-		if len(pushes) < 2 || !pushes[0].Push {
-			continue
-		}
-		from, to := pushes[0].Pool, pushes[1].Pool
-		for j, other := range routes {
-			if other.pulls(from, to) {
-				return fmt.Errorf("sim: route %d pushes caches from pool %q to pool %q, and route %d has them pulled: they may "+
-					"wait for each other for ever; want one of the two", i, pools[from].Name, pools[to].Name, j)
-			}
-		}
-	}
-	return nil
-}
-
-// pulls reports whether caches are pulled on route from one pool to another.
-func (route Route) pulls(from, to int) bool {
-	for j, s := range route[:max(1, len(route))-1] {
-		if s.Pool == from && route[j+1].Pool == to && s.Cache && !s.Push {
-			return true
-		}
-	}
-	return false
-}
-
 // fetch finds out when the next request arrives.
 func (c *Cluster) fetch() {
 	c.arrival = Forever

@@ -73,6 +73,18 @@ func (s *Speculation) drafts(n int) int32 {
 	return 0
 }
 
+// draftsMax returns the most tokens that a sequence drafts in a step.
+func (s *Speculation) draftsMax() int32 {
+	if s.Adaptive == nil {
+		return s.Tokens
+	}
+	most := int32(0)
+	for _, row := range s.Adaptive {
+		most = max(most, row.Tokens)
+	}
+	return most
+}
+
 // drafting is what an instance drafts.
 type drafting struct {
 	speculation *Speculation // nil: nothing

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
@@ -147,4 +148,15 @@ func fullPipeline(r *rand.Rand) scenario {
 		sc.requests = append(sc.requests, q)
 	}
 	return sc
+}
+
+// TestATokenInVainTakesABlock beyond those of a prompt, all of which its request reserved at its admission: the engine
+// composes the next step before it knows that the request has ended.
+func TestATokenInVainTakesABlock(t *testing.T) {
+	sc := scenario{size: 1, blocks: 3, blockSize: 1, maxLen: 3, model: ticks(sim.Second), ahead: true,
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 256, MaxModelLen: 3,
+			Reserve: schedulers.WholePrompt},
+		requests: []sim.Request{{Prompt: 1, Output: 1, MaxOutput: 2, Traced: true}}}
+	_, cl := play(t, sc, "in vain")
+	require.Equal(t, int64(2), cl.PoolTotals(0).KVPeak)
 }
