@@ -82,8 +82,8 @@ func TestWhatIsTooLargeNamesWhatWouldDo(t *testing.T) {
 			d := hardware.Deployment{GPU: gpu(t, gpuName), Model: model(t, name), KVDtype: "bf16",
 				Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
 			if _, err := d.Memory(0.92, 2048, 256, 16); err != nil {
-				assert.Regexp(t,
-					`misses by \d+\.\d GB; .* would do(, over the network beyond a (domain|host) of \d+)?$`, err.Error())
+				assert.Regexp(t, `misses by \d+\.\d GB; .* would do(, over the network beyond a (domain|host) of \d+`+
+					`(; so would weights (fp8|int4)( with tensor_parallel \d+)?)?)?$`, err.Error())
 			}
 		}
 	}
@@ -119,12 +119,15 @@ func TestAHintHolds(t *testing.T) {
 func TestAHintSaysThatItLeavesTheDomain(t *testing.T) {
 	for _, c := range []struct{ model, gpu, want string }{
 		{"llama-3.1-70b", "h100-sxm", "; tensor_parallel 2 would do"},
-		{"deepseek-v3", "h100-sxm", "; tensor_parallel 16 would do, over the network beyond a domain of 8"},
+		{"deepseek-v3", "h100-sxm", "; tensor_parallel 16 would do, over the network beyond a domain of 8; so would " +
+			"weights int4 with tensor_parallel 8"},
 		{"llama-3.1-70b", "l40s", "; tensor_parallel 4 would do"},
 		{"deepseek-v3", "gb200-small", "; tensor_parallel 16 would do"},
-		{"deepseek-v3", "h200-nvl", "; tensor_parallel 8 would do, over PCIe beyond a domain of 4"},
+		{"deepseek-v3", "h200-nvl", "; tensor_parallel 8 would do, over PCIe beyond a domain of 4; so would weights int4 " +
+			"with tensor_parallel 4"},
 		{"deepseek-v3", "l40s", "; tensor_parallel 32 would do, over the network beyond a host of 8"},
-		{"llama-3.1-70b", "h100-sxm-single", "; tensor_parallel 2 would do, over the network beyond a domain of 1"},
+		{"llama-3.1-70b", "h100-sxm-single", "; tensor_parallel 2 would do, over the network beyond a domain of 1; so " +
+			"would weights fp8"},
 	} {
 		name, small := strings.CutSuffix(c.gpu, "-small")
 		name, single := strings.CutSuffix(name, "-single")
@@ -353,4 +356,16 @@ func TestASplitOverChipsOfSRAMIsTheLeast(t *testing.T) {
 		}
 	}
 	require.Greater(t, found, 4)
+}
+
+// TestWeightsThatAnErrorNamesFit: on as many GPUs as it says, all of one domain.
+func TestWeightsThatAnErrorNamesFit(t *testing.T) {
+	d := deployment(t, "glm-5", "b200-sxm", 1)
+	_, err := d.Memory(0.92, 8192, 256, 16)
+	require.ErrorContains(t, err, "so would weights fp8 with tensor_parallel 8")
+	d.Model, err = d.Model.WithWeights("fp8")
+	require.NoError(t, err)
+	d.Parallel.Tensor = 8
+	_, err = d.Memory(0.92, 8192, 256, 16)
+	require.NoError(t, err)
 }

@@ -119,7 +119,11 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 	m := d.budget(share, tokens, sequences, blockSize)
 	if m.KV < m.BlockBytes {
 		shorter := d.roomy(share, sequences, sequences, blockSize)
-		return m, d.tooLarge(m, share, tokens, shorter, d.fittingTensor(share, tokens, sequences, blockSize))
+		t, narrower := d.fittingTensor(share, tokens, sequences, blockSize), ""
+		if t != 0 && d.beyond(t) != "" {
+			narrower = d.fittingWeights(share, tokens, sequences, blockSize)
+		}
+		return m, d.tooLarge(m, share, tokens, shorter, t, narrower)
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 	if token, window := d.windowedCache(); token != 0 {
@@ -214,8 +218,9 @@ type MemoryError struct {
 func (e *MemoryError) Error() string { return e.message }
 
 // tooLarge says how much memory is missing and what would do: steps of fewer tokens, if shorter, and the
-// tensor-parallel size t, if not 0.
-func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int) *MemoryError {
+// tensor-parallel size t, if not 0; narrower says which weights would do as well.
+func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int,
+	narrower string) *MemoryError {
 	steps := fmt.Sprintf("steps of far fewer than %d tokens", tokens)
 	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do",
 		share.totalFor(&m)/1e9)
@@ -223,7 +228,7 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 	case t != 0 && shorter:
 		hint = fmt.Sprintf("tensor_parallel %d would do%s, or %s", t, d.beyond(t), steps)
 	case t != 0:
-		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
+		hint = fmt.Sprintf("tensor_parallel %d would do%s%s", t, d.beyond(t), narrower)
 	case shorter:
 		hint = steps + " would do"
 	case d.GPU.Kind.SRAM() && d.Parallel.GPUs() == 1:
@@ -263,6 +268,27 @@ func (d *Deployment) fittingTensor(share MemoryShare, tokens, sequences, blockSi
 		}
 	}
 	return 0
+}
+
+// fittingWeights says which narrower weights the GPUs of a domain hold, and how many of them; empty: none that were
+// tried.
+func (d *Deployment) fittingWeights(share MemoryShare, tokens, sequences, blockSize int) string {
+	for _, dtype := range []string{"fp8", "int4"} {
+		narrower := *d
+		model, err := d.Model.WithWeights(dtype)
+		narrower.Model = model
+		if err != nil || narrower.weightBytesPerGPU() >= d.weightBytesPerGPU() {
+			continue
+		}
+		if narrower.roomy(share, tokens, sequences, blockSize) {
+			return "; so would weights " + dtype
+		}
+		t := narrower.fittingTensor(share, tokens, sequences, blockSize)
+		if t != 0 && d.beyond(t) == "" {
+			return fmt.Sprintf("; so would weights %s with tensor_parallel %d", dtype, t)
+		}
+	}
+	return ""
 }
 
 // roomy reports whether 2 % of what is usable are left to the cache.
