@@ -145,9 +145,11 @@ func (in *input) sniff() error {
 // the text ends there.
 func strange(b []byte, ends bool) int {
 	for i := 0; i < len(b); {
+		if !ends && !utf8.FullRune(b[i:]) {
+			return -1
+		}
 		c, n := utf8.DecodeRune(b[i:])
-		cutShort := !ends && !utf8.FullRune(b[i:])
-		if c == 0 || c == utf8.RuneError && n == 1 && !cutShort {
+		if c == 0 || c == utf8.RuneError && n == 1 {
 			return i
 		}
 		i += n

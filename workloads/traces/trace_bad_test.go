@@ -94,6 +94,19 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 	}
 }
 
+// TestACharacterMayBeCutWhereTextIsLookedAt: of a trace that goes on, wherever the first 4,096 bytes end in it, and of
+// none that ends there.
+func TestACharacterMayBeCutWhereTextIsLookedAt(t *testing.T) {
+	for _, character := range []string{"é", "€", "🙂"} {
+		for before := 4096 - len(character); before <= 4096; before++ {
+			text := strings.Repeat("x", before) + character
+			require.Equal(t, -1, strange([]byte(text)[:min(4096, len(text))], false), "%d bytes before %q", before, character)
+			require.Equal(t, -1, strange([]byte(text), true))
+		}
+	}
+	requireRefused(t, "abc\xe2", "t.csv is not text: its byte 3 is 0xe2")
+}
+
 // TestWhatATraceLacksIsNamed: of a format whose other columns are all there, the one that is not.
 func TestWhatATraceLacksIsNamed(t *testing.T) {
 	requireRefused(t, "num_prefill_tokens,num_decode_tokens\n1,2\n", `t.csv:1: columns "num_prefill_tokens,`+

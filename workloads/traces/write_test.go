@@ -81,10 +81,11 @@ func TestMooncakeHasSessions(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, "mooncake", Columns{Sessions: true})
 	require.NoError(t, err)
-	for _, session := range []int32{12, 0, 12} {
+	for _, session := range []int32{12, 0, 12, 1} {
 		require.NoError(t, w.Write(&sim.Request{Prompt: 31, Output: 142, Session: session}))
 	}
 	require.NoError(t, w.Close())
+	require.Equal(t, 1, strings.Count(out.String(), `], "session_id": 1}`), out.String())
 	require.Equal(t, 2, strings.Count(out.String(), `], "session_id": 12}`), out.String())
 	named := strings.ReplaceAll(out.String(), `"session_id": 12`, `"session_id": "conversation-a"`)
 	for _, text := range []string{out.String(), named, strings.Replace(named, `, "session_id": null`, "", 1)} {
