@@ -30,6 +30,7 @@ type runningBatch struct {
 	emittedAt   Time     // end of the latest step in which the decode set emitted
 	overdue     bool     // some members of the decode set emitted their latest token before that
 	leftOut     bool     // some that decode may have missed the latest step, see LeaveOut
+	published   bool     // PublishChunks has been called since the latest step
 	passing     passingSteps
 	counts
 }
@@ -40,7 +41,8 @@ func (b *runningBatch) clear() {
 	b.prefill, b.traced, b.astray = b.prefill[:0], b.traced[:0], b.astray[:0]
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
 	b.read, b.deferred, b.stale = b.read[:0], b.deferred[:0], b.stale[:0]
-	b.padded, b.overdue, b.leftOut = 0, false, false
+	b.padded, b.overdue = 0, false
+	b.leftOut, b.published = false, false
 	b.placed, b.passing.left = [2]int64{}, b.passing.left[:0]
 	clear(b.byClass)
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}

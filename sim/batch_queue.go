@@ -204,8 +204,14 @@ func (in *Instance) releaseAhead() {
 // dropAhead frees the blocks that r, which waits, has had since the step that was to admit it was composed.
 func (in *Instance) dropAhead(r *Request) {
 	in.transfers.ahead = without(in.transfers.ahead, r.slot)
-	in.cache.ReleaseUnread(r.slot, r.prompt(), int64(r.blocks), 0)
-	r.blocks, r.ahead = 0, 0
+	if r.planned > 0 {
+		if r.blocks > 0 {
+			in.cache.ReleaseSequence(r.slot, r.prompt(), int64(r.blocks), 0, true)
+		}
+	} else {
+		in.cache.ReleaseUnread(r.slot, r.prompt(), int64(r.blocks), 0)
+	}
+	r.blocks, r.ahead, r.planned = 0, 0, 0
 }
 
 // freeDeferred frees the blocks of requests that had ended before the step which has just ended: their tokens in vain
@@ -288,7 +294,7 @@ func (in *Instance) findable(r *Request) int32 {
 func (in *Instance) retracts() bool {
 	b, p := &in.batch, in.pool
 	return p.retractor != nil && !p.composesAhead() && in.step.n == 1 && len(b.cancelled) == 0 &&
-		in.cache.Free() < in.nextBlocksMax()
+		(in.cache.Free() < in.nextBlocksMax() || p.preempts() && in.Queued() > 0)
 }
 
 // nextBlocksMax returns the most blocks that the step after the one under way may take for its decodes.

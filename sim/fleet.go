@@ -245,6 +245,7 @@ func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 		q := &lost[len(lost)-1]
 		q.learnAll()
 		q.ahead = 0
+		q.planned, q.counted = 0, 0
 	}
 	for _, lane := range in.batches() {
 		for slot := lane.batch.first; slot != noSlot; slot = in.requests.at[slot].next {

@@ -14,6 +14,7 @@ func inOrder(a, b *naiveRequest) int {
 
 // enqueue puts r at the end of the queue, or where the order has it.
 func (n *naive) enqueue(in *naiveInstance, r *naiveRequest) {
+	r.entry = 0
 	in.waiting, r.lockedOut = append(in.waiting, r), 0
 	if n.order != nil {
 		r.key = n.order.Key(&r.Request)
@@ -39,9 +40,11 @@ func (n *naive) requeue(in *naiveInstance, r *naiveRequest) {
 	})
 	if unknown < 0 {
 		n.enqueue(in, r)
-		return
+	} else {
+		in.waiting = slices.Insert(in.waiting, unknown, r)
 	}
-	in.waiting = slices.Insert(in.waiting, unknown, r)
+	in.sglang.entries++
+	r.entry = in.sglang.entries
 }
 
 // head returns the request that the engine takes next; nil: it knows of none.

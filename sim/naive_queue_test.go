@@ -127,9 +127,7 @@ func (sc *scenario) recvInterval() int {
 // seeAll lets the step that is composed have all requests that wait.
 func (n *naive) seeAll(in *naiveInstance) {
 	in.everybody, in.unasked = true, 0
-	for _, r := range in.waiting {
-		r.noticed = true
-	}
+	in.noticeAll()
 }
 
 // listen has the engine look for requests as a step begins, unless it did so a few steps of decodes ago.
@@ -143,8 +141,17 @@ func (n *naive) listen(in *naiveInstance) {
 		return
 	}
 	in.unasked = 0
+	in.noticeAll()
+}
+
+// noticeAll has the engine know all requests that wait.
+func (in *naiveInstance) noticeAll() {
 	for _, r := range in.waiting {
 		r.noticed = true
+		if r.entry == 0 {
+			in.sglang.entries++
+			r.entry = in.sglang.entries
+		}
 	}
 }
 

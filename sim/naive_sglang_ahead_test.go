@@ -17,9 +17,16 @@ func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
 		return
 	}
 	var batch, all []*naiveRequest
-	ends := false
+	ends, chunked := false, false
 	for _, r := range in.members() {
-		if r.outcome != "" || !r.decoding && r.want < r.Pending() {
+		if r.outcome != "" {
+			return
+		}
+		if !r.decoding && r.want < r.Pending() {
+			if p.Preemption {
+				chunked = true
+				continue
+			}
 			return
 		}
 		all = append(all, r)
@@ -30,7 +37,7 @@ func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
 		}
 	}
 	for _, r := range in.running {
-		if !slices.Contains(all, r) && r.outcome == "" {
+		if !slices.Contains(all, r) && r.outcome == "" && r != s.chunked {
 			all, batch = append(all, r), append(batch, r)
 		}
 	}
@@ -43,15 +50,18 @@ func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
 	if in.tree != nil {
 		in.tree.taken = 0
 	}
+	if p.Preemption {
+		s.full = false
+	}
 	if n.mayAdmit(in, p) {
-		n.sortByCache(in, p.Order)
-		s.ahead = "tried"
-		if n.next(in, p, n.budget(in, p, all)).r != nil {
-			s.ahead = "sorted"
+		n.promptsAhead(in, p, all)
+		if s.ahead != "tried" {
 			return
 		}
+		all, batch = stillIn(in, all), stillIn(in, batch)
+		ends = len(batch) < len(all)
 	}
-	if ends || len(batch) < 2 || next(batch) <= in.free {
+	if chunked || ends || len(batch) < 2 || next(batch) <= in.free {
 		return
 	}
 	for _, r := range batch {
@@ -69,6 +79,20 @@ func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
 	n.estimate(in, batch)
 	s.ahead = "retracted"
 	n.cover["tokens dropped"]++
+}
+
+// promptsAhead decides whether the next step has prompts, and with preemption which.
+func (n *naive) promptsAhead(in *naiveInstance, p *schedulers.SGLang, all []*naiveRequest) {
+	s := &in.sglang
+	if p.Preemption {
+		n.planPrompts(in, p, all)
+		return
+	}
+	n.sortByCache(in, p.Order)
+	s.ahead = "tried"
+	if n.next(in, p, n.budget(in, p, all)).r != nil {
+		s.ahead = "sorted"
+	}
 }
 
 // transfers reports whether requests of the pool come from others or go to them.

@@ -23,6 +23,11 @@ type sglangState struct {
 	joins bool            // it takes part in a step of other ranks, with nothing to compute or not
 	first int             // place that has been given
 	last  int
+
+	entries int         // of requests to the queue
+	planned []candidate // that the next step admits
+	chunk   int64       // tokens that it computes of chunked; 0: that has not been said
+	stashed bool        // what has been computed of chunked is in the tree, although the step with it has not ended
 }
 
 // forget tells that r has left the batch.
@@ -35,11 +40,16 @@ func (s *sglangState) forget(r *naiveRequest) {
 
 // planSGLang runs prompts if any may run, and decodes otherwise.
 func (n *naive) planSGLang(in *naiveInstance, p *schedulers.SGLang) {
+	waiting := len(in.waiting)
 	if !n.prefillSGLang(in, p) && len(in.running) > 0 {
 		n.decodeSGLang(in, p)
 	}
 	if len(in.running) == 0 && !in.sglang.joins {
 		in.sglang.ratio = p.InitNewTokenRatio
+		if p.Preemption && len(in.waiting) > waiting {
+			n.planSGLang(in, p)
+			n.cover["tried again after preemptions for nothing"]++
+		}
 	}
 }
 
@@ -56,6 +66,13 @@ type prefillBudget struct {
 	input    int64
 	chunk    int64 // counts only if prompts are cut
 	prompts  int   // in the batch
+	rows     int   // requests in the batch, with these
+	blocks   int64 // free ones, but for those of these
+
+	batch    []*naiveRequest // that decodes
+	preempts bool            // others may lose their places in it
+	ahead    bool            // and what the step under way computes of them
+	lost     bool            // some have
 }
 
 func (b *prefillBudget) paged(tokens int64) int64 { return (tokens + b.page - 1) / b.page * b.page }
@@ -102,6 +119,7 @@ func (n *naive) budget(in *naiveInstance, p *schedulers.SGLang, batch []*naiveRe
 	}
 	b.input, b.chunk = b.input-b.ride, b.chunk-b.ride
 	b.reserve(n, in, batch, in.sglang.ratio)
+	b.batch = slices.DeleteFunc(slices.Clone(batch), func(r *naiveRequest) bool { return r.removed })
 	return b
 }
 
@@ -113,14 +131,18 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 		return false
 	}
 	s.ahead = ""
-	if s.chunked != nil {
+	if s.chunked != nil || p.Preemption {
 		s.full = false
-	} else if !n.mayAdmit(in, p) {
+	}
+	if s.chunked == nil && ahead != "planned" && !n.mayAdmit(in, p) {
 		return false
 	}
 	batch := decodes(in.running)
 	b := n.budget(in, p, batch)
-	if s.chunked == nil || n.continueChunk(in, b) {
+	b.preempts = p.Preemption && ahead == ""
+	if ahead == "planned" {
+		n.admitPlanned(in, b)
+	} else if s.chunked == nil || n.continueChunk(in, b) {
 		if ahead == "" {
 			n.sortByCache(in, p.Order)
 		}
@@ -141,7 +163,7 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 
 // mayAdmit reports whether it is worth an attempt to admit a request.
 func (n *naive) mayAdmit(in *naiveInstance, p *schedulers.SGLang) bool {
-	return n.head(in) != nil && !in.sglang.full && len(in.running) < p.MaxRunningRequests
+	return n.head(in) != nil && !in.sglang.full && (p.Preemption || len(in.running) < p.MaxRunningRequests)
 }
 
 // rideSGLang adds decodes to a step with prompts if they all fit, and reports whether there are any.
@@ -158,6 +180,9 @@ func (n *naive) rideSGLang(in *naiveInstance, batch []*naiveRequest) bool {
 	}
 	n.setAside(in, len(batch))
 	n.grow(in, false)
+	for _, r := range batch {
+		r.fill = int64(r.Prompt + r.Emitted - n.unknown(in, r))
+	}
 	if len(batch) > 0 {
 		n.cover["mixed steps"]++
 		if in.drafting > 0 {
@@ -169,16 +194,8 @@ func (n *naive) rideSGLang(in *naiveInstance, batch []*naiveRequest) bool {
 
 // continueChunk gives the prompt that was cut its next chunk, and reports whether there is one.
 func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
-	r := in.sglang.chunked
-	room := b.rest()
-	if b.fraction {
-		room--
-	}
-	if room <= 0 {
-		room = b.chunk
-		n.cover["chunks without a reserve"]++
-	}
-	tokens, expected := min(int64(r.Pending()), b.chunk, room), int64(0)
+	r, expected := in.sglang.chunked, int64(0)
+	tokens := n.nextChunk(int64(r.Pending()), b)
 	if tokens < 1 || n.needs(r.Computed+int32(tokens))-r.blocks > in.free {
 		n.cover["chunks that wait"]++
 		return false
@@ -193,6 +210,19 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 	return true
 }
 
+// nextChunk returns how many of the pending tokens of a prompt its next chunk has.
+func (n *naive) nextChunk(pending int64, b *prefillBudget) int64 {
+	room := b.rest()
+	if b.fraction {
+		room--
+	}
+	if room <= 0 {
+		room = b.chunk
+		n.cover["chunks without a reserve"]++
+	}
+	return min(pending, b.chunk, room)
+}
+
 // candidate is a request that may join a step of prompts.
 type candidate struct {
 	r      *naiveRequest // nil: none may
@@ -205,19 +235,31 @@ type candidate struct {
 
 // next returns the next of the queue, if it may join a step of prompts.
 func (n *naive) next(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) (c candidate) {
+	if r := n.head(in); r != nil {
+		b.rows, b.blocks = len(in.running), in.free
+		return n.try(in, p, b, r)
+	}
+	return c
+}
+
+// try returns r, which waits, if it may join a step of prompts.
+func (n *naive) try(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget, r *naiveRequest) (c candidate) {
 	s := &in.sglang
-	if n.head(in) == nil || b.hasMemory() && !b.hasInput() {
+	if b.hasMemory() && !b.hasInput() {
 		return c
 	}
-	if len(in.running) >= p.MaxRunningRequests {
+	if b.rows >= p.MaxRunningRequests || p.Preemption && s.full {
+		makesRoom := b.preempts && n.preemptFor(in, b, r)
 		s.full = true
-		return c
+		if !makesRoom {
+			return c
+		}
 	}
-	r := n.head(in)
 	f := n.lookup(in, r)
 	tokens, limit := int64(r.Prompt+r.Emitted-f.tokens), int64(min(r.Limit(), b.ClipMaxNewTokens))
 	need := tokens + min(int64(r.Limit()-r.Emitted), int64(b.ClipMaxNewTokens)) + b.page
-	if len(in.running) > 0 && need >= b.rest()-f.idle()*b.page {
+	r.fill = tokens
+	if b.rows > 0 && need >= b.rest()-f.idle()*b.page {
 		s.full = true
 		n.cover["stopped by the reserve"]++
 		return c
@@ -234,7 +276,7 @@ func (n *naive) next(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) 
 		return c
 	}
 	takes := n.needs(f.tokens + int32(tokens))
-	if takes-f.more > in.free {
+	if takes-f.more > b.blocks {
 		s.full = true
 		n.cover["stopped by blocks"]++
 		return c
@@ -250,6 +292,7 @@ func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillB
 		return false
 	}
 	shares := c.f.idle() * b.page
+	c.r.fill = int64(c.r.Prompt + c.r.Emitted)
 	n.admit(in, c.r, c.f, int32(c.tokens), c.takes)
 	b.free -= shares
 	b.charge(c.tokens, c.limit)

@@ -197,6 +197,10 @@ func (in *Instance) Later(a, b *Request) bool {
 	return a.admission > b.admission
 }
 
+// QueuedAfter reports whether a came to the queue after b, or was retracted after that. Both run, and the Scheduler of
+// their pool, which has an Order, is a Retractor.
+func (in *Instance) QueuedAfter(a, b *Request) bool { return a.turn > b.turn }
+
 // Cache returns the instance's KV cache.
 func (in *Instance) Cache() *Cache { return &in.cache }
 

@@ -79,6 +79,12 @@ type Retractor interface {
 	Retract(in *Instance, w *Work)
 }
 
+// Preemptor is a Retractor that may drop tokens for want of places in the batch, too: while it reports true, Retract is
+// asked as every step ends while requests wait.
+type Preemptor interface {
+	Preempts() bool
+}
+
 // Counter is a Scheduler that asks an instance to count more than most schedulers need.
 type Counter interface {
 	Counts() Counts

@@ -14,7 +14,7 @@ const (
 // Preempt takes r, which runs, out of the batch. A single request always fits.
 func (w *Work) Preempt(r *Request, how Preemption) {
 	in, slot := w.in, r.slot
-	if w.allocated && !w.inTurn {
+	if w.allocated && !w.inTurn && !(w.paused && r.state == decoding) {
 		panic("sim: preempted after blocks of the step had been allocated")
 	}
 	if !in.Has(r) {

@@ -328,9 +328,24 @@ func (in *Instance) stepsSeen(t Time) int {
 	case !in.pool.AsyncScheduling || in.batch.n == 0:
 		return 0
 	case every > 1:
-		return every - (in.queue.unasked+s.price.Cover(t.Sub(s.start)))%every
+		return every - (in.queue.unasked+s.price.Cover(t.Sub(s.start)))%every - in.pool.singleSteps()
 	}
-	return 1
+	return 1 - in.pool.singleSteps()
+}
+
+// singleSteps returns how many steps before the one that may have a new request are not of a segment, because Retract
+// is asked as they end.
+func (p *Pool) singleSteps() int {
+	if p.preempts() {
+		return 1
+	}
+	return 0
+}
+
+// preempts reports whether the scheduler may drop tokens of any step under way.
+func (p *Pool) preempts() bool {
+	preemptor, ok := p.retractor.(Preemptor)
+	return ok && !p.composesAhead() && preemptor.Preempts()
 }
 
 // In a pool with an Order all that waits for a KV connector stands in one queue: caches that are to be loaded, and

@@ -80,6 +80,8 @@ type engineState struct {
 	finished       bool  // it has ended, and waits or prefills again before the engine knows, see serial
 	unlearned      int32 // while it waits: tokens that its client has and its engine does not know, not in Emitted
 	ahead          int32 // 1 + the blocks found for it, if it waits and has those of the next step already; see AdmitNext
+	planned        int32 // tokens that the next step computes of it, if that has been said, see PlanAdmission
+	counted        int32 // see Work.Count
 	named          bool  // it has been transferred, and others can find its blocks before it is admitted
 	polled         bool  // it has been transferred, and a step has been composed since, see preallocate.go
 	accepted       bool  // and it has its place in the next step, see acceptAhead
@@ -173,6 +175,7 @@ func (r *Request) atNextStage() Request {
 	q.passed, q.underWay, q.astray = 0, 0, false
 	q.fetch, q.had, q.turn = 0, 0, 0
 	q.below = kv.Below{}
+	q.planned, q.counted = 0, 0
 	q.stale, q.chunkBatch = false, 0
 	q.yields, q.yielding = 0, false
 	return q

@@ -104,6 +104,7 @@ func drawScenario(t *rapid.T) scenario {
 			sim.Window{Tokens: one("window", 1, 16, 100, 700), Chunked: rapid.Bool().Draw(t, "chunked")})
 	}
 	drawPolicy(t, &sc, prompt)
+	sc.drawPreemption()
 	sc.model = drawModel(t, len(sc.windows))
 	sc.drawRequests(t, prompt, output)
 	sglang, sorts := sc.policy.(*schedulers.SGLang)

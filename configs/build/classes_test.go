@@ -10,6 +10,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -307,21 +308,21 @@ func TestFlagsNameAClass(t *testing.T) {
 	require.ErrorContains(t, err, `no class "bulk"; valid names: "chat", "batch"`)
 }
 
-// TestPrioritiesThatTakePlacesAreSaid: SGLang lets a request take the place of one whose priority is more than 10
-// lower.
-func TestPrioritiesThatTakePlacesAreSaid(t *testing.T) {
-	warnings := func(priority int, set ...string) string {
-		text := strings.Replace(fmt.Sprintf(twoClasses, ""), "priority: 9", fmt.Sprint("priority: ", priority), 1)
-		s, err := configs.Read("scenario.yaml", []byte(text), configs.Options{Set: set})
+// TestUrgentRequestsTakePlaces of SGLang's whose priorities are more than 10 lower, unless that is switched off.
+func TestUrgentRequestsTakePlaces(t *testing.T) {
+	policy := func(set ...string) *schedulers.SGLang {
+		text := strings.Replace(fmt.Sprintf(twoClasses, ""), "priority: 9", "priority: 11", 1)
+		s, err := configs.Read("scenario.yaml", []byte(text), configs.Options{Set: append(set, "pools.0.engine=sglang")})
 		require.NoError(t, err)
 		b, err := New(s)
 		require.NoError(t, err)
-		return strings.Join(b.Describe("", 0).Warnings, "\n")
+		return b.Config.Pools[0].Scheduler.(*schedulers.SGLang)
 	}
-	const said = "priorities of classes differ by 11"
-	sglang, byPriority := "pools.0.engine=sglang", "pools.0.queue_order=priority"
-	require.Contains(t, warnings(11, sglang, byPriority), said)
-	for _, other := range []string{warnings(10, sglang, byPriority), warnings(11, sglang), warnings(11, byPriority)} {
-		require.NotContains(t, other, "priorities of classes")
-	}
+	byPriority := "pools.0.queue_order=priority"
+	p := policy(byPriority)
+	require.True(t, p.Preemption)
+	require.EqualValues(t, 10, p.PreemptionMargin)
+	require.EqualValues(t, 3, policy(byPriority, "pools.0.priority_scheduling_preemption_threshold=3").PreemptionMargin)
+	require.False(t, policy().Preemption)
+	require.False(t, policy(byPriority, "pools.0.disable_priority_preemption=true").Preemption)
 }

@@ -290,7 +290,7 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 	assert.Equal(t, &schedulers.SGLang{
 		MaxRunningRequests: 2048, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 7e14,
 		MinNewTokenRatio:   98e12,
-		NewTokenRatioDecay: 602_000_000_000_000 / 600, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
+		NewTokenRatioDecay: 602_000_000_000_000 / 600, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20, PreemptionMargin: 10,
 		IgnoreEOS: true,
 	}, scheduler("sglang"))
 	eager := scheduler("sglang", "pools.serve.chunked_prefill_size=-1", "pools.serve.schedule_conservativeness=3",

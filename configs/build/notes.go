@@ -83,23 +83,6 @@ func (r *Replica) noteModel(s *configs.Scenario, p *configs.Pool) {
 	}
 }
 
-// notePriorities warns of classes so far apart that the engine would have one take the other's place in the batch.
-func (r *Replica) notePriorities(s *configs.Scenario, p *configs.Pool, e *catalog.EngineSpec) {
-	threshold, classes := int64(e.Special.PreemptionThreshold), s.Workload.Classes
-	if threshold == 0 || p.QueueOrder != catalog.OrderPriority || len(classes) == 0 {
-		return
-	}
-	least, most := classes[0].Priority, classes[0].Priority
-	for i := range classes {
-		least, most = min(least, classes[i].Priority), max(most, classes[i].Priority)
-	}
-	if most-least > threshold {
-		r.notes = append(r.notes, fmt.Sprintf("priorities of classes differ by %d: where %s of %d is reached, %s lets a "+
-			"request take the place of one whose priority is more than %d lower, unless disable_priority_preemption is set; "+
-			"here it waits", most-least, p.Own("max_num_seqs"), p.MaxNumSeqs, p.Engine, threshold))
-	}
-}
-
 // noteHost warns of choices that cost time on a real host and none here, where the efficiencies do not tell its time
 // from that of the GPU. Of a host that takes no time at all nothing is expected.
 func (r *Replica) noteHost(p *configs.Pool) {

@@ -62,7 +62,6 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	r.noteEngine(p, &engine)
 	r.price(p)
 	r.noteModel(s, p)
-	r.notePriorities(s, p, &engine)
 	r.noteHardware(p)
 	r.notes = append(r.notes, noteDrafts(s, p)...)
 	r.notes = append(r.notes, noteTransfers(s, p)...)

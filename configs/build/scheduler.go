@@ -176,8 +176,10 @@ func newSGLang(s *configs.Scenario, p *configs.Pool, e *catalog.EngineSpec, chun
 		EnableMixedChunk:   p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least,
 		NewTokenRatioDecay: (init - least) / n.DecaySteps,
 		ClipMaxNewTokens:   n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
-		ByPriority: p.RetractionPolicy == catalog.RetractPriority,
-		IgnoreEOS:  exact(&s.Workload), Order: schedulers.CacheOrderNamed(p.QueueOrder),
+		ByPriority:       p.RetractionPolicy == catalog.RetractPriority,
+		Preemption:       p.QueueOrder == catalog.OrderPriority && !p.DisablePriorityPreemption && p.Prefills(),
+		PreemptionMargin: int32(p.PreemptionThreshold),
+		IgnoreEOS:        exact(&s.Workload), Order: schedulers.CacheOrderNamed(p.QueueOrder),
 	}
 }
 

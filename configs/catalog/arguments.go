@@ -26,6 +26,8 @@ type EngineArguments struct {
 	Reserve                   string  `yaml:"reserve" oneof:"reserves" doc:"cache taken at admission: as-computed prompt max-tokens max-model-len"`
 	CapacitySchedulerPolicy   string  `yaml:"capacity_scheduler_policy" oneof:"capacity-policies" doc:"GUARANTEED_NO_EVICT: admit what fits to its last token; MAX_UTILIZATION: what fits now"`
 	RetractionPolicy          string  `yaml:"retraction_policy" oneof:"retraction-policies" doc:"which request is retracted first. length: the one with the shortest output, then the longest prompt; priority: the one with the lowest priority"`
+	DisablePriorityPreemption bool    `yaml:"disable_priority_preemption" doc:"with queue_order priority: no request takes the place of a less urgent one; false: it does where max_num_seqs is reached"`
+	PreemptionThreshold       int     `yaml:"priority_scheduling_preemption_threshold" bound:"[0,255]" doc:"by how much more than this their priorities differ then"`
 	ScheduleConservativeness  float64 `yaml:"schedule_conservativeness" bound:"(0,1000]" doc:"factor on the output that a running request is expected to grow by"`
 	QueueOrder                string  `yaml:"queue_order" names:"queue-orders" doc:"who is served first: fcfs priority shortest-job shortest-predicted-job earliest-deadline least-laxity aging"`
 	AgingS                    float64 `yaml:"aging_s,omitempty" doc:"seconds of waiting worth a level of priority, for aging; null: another order"`

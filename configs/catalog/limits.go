@@ -35,8 +35,7 @@ type SpecialDefaults struct {
 	ExtraDecodeSlots     int `yaml:"extra_decode_slots"`
 	ExtraDecodeSlotsUpTo int `yaml:"extra_decode_slots_up_to"`
 	// by how much more the priorities of two requests must differ for the one to take the other's place; 0: none does
-	PreemptionThreshold int                `yaml:"preemption_threshold"`
-	Synchronous         []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
+	Synchronous []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
 }
 
 // SynchronousDraft is a release that turns asynchronous scheduling off under some methods of speculation.

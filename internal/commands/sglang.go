@@ -42,7 +42,9 @@ func (w *writer) sglang() {
 	number(w, "--page-size", p.BlockSize, a.BlockSize)
 	number(w, "--max-total-tokens", p.NumGPUBlocks*int64(p.BlockSize), 0)
 	if order := w.order("lpm", "dfs-weight", "priority"); order == "priority" { // is fcfs to SGLang
-		w.say("--enable-priority-scheduling", "--schedule-low-priority-values-first", "--disable-priority-preemption")
+		w.say("--enable-priority-scheduling", "--schedule-low-priority-values-first")
+		w.switched(p.DisablePriorityPreemption, "--disable-priority-preemption")
+		number(w, "--priority-scheduling-preemption-threshold", p.PreemptionThreshold, a.PreemptionThreshold)
 	} else {
 		w.text("--schedule-policy", order)
 	}

@@ -27,7 +27,7 @@ func sglangFlags() table {
 			switched(func(d *draft) **given { return &d.priority.lowFirst })),
 		row("--disable-priority-preemption", nothing,
 			switched(func(d *draft) **given { return &d.priority.noPreemption })),
-		row("--priority-scheduling-preemption-threshold", one, differs("requests that take the place of others")),
+		row("--priority-scheduling-preemption-threshold", one, preemptionThreshold),
 		row("--default-priority-value", one, differs("a priority of requests that have none: 0 in a scenario")),
 		row("--retraction-policy", one, choice("retraction_policy", "", [2]string{"length", "length"},
 			[2]string{"priority", "priority"})),

@@ -8,6 +8,7 @@
 //	sglang.go         SGLang: prompts before decodes, admitted by the tokens that are expected
 //	sglang_ratio.go   SGLang's expectation of tokens, and the retractions when it was too low
 //	sglang_ahead.go   whether there is room, of a step that is composed before the one under way has ended
+//	sglang_preempt.go urgent requests take the places of others
 //	sglang_order.go   SGLang's orders of the queue by what the prefix cache has
 //	static.go         a batch that runs until all of it has finished
 //	orders.go         orders of the queue for every engine

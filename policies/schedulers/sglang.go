@@ -30,9 +30,12 @@ type SGLang struct {
 	ClipMaxNewTokens   int32 // the most tokens that any request is expected to emit
 	RetractDecodeSteps int32 // decode steps for which a retraction makes room
 	ByPriority         bool  // those with the lowest priority are retracted first
+	Preemption         bool  // urgent requests take the places of others
+	PreemptionMargin   int32 // by which priorities must differ for that, and more
 	Order              CacheOrder
 
-	sorter sorter
+	sorter  sorter
+	victims []*sim.Request // scratch
 }
 
 // Validate reports arguments with which nothing could run.
@@ -49,21 +52,28 @@ func (p *SGLang) Validate() error {
 		p.NewTokenRatioDecay < 0:
 		return fmt.Errorf("policies: the new-token ratio falls from %d to %d by %d (1e-9); must fall, from at most %d",
 			p.InitNewTokenRatio, p.MinNewTokenRatio, p.NewTokenRatioDecay, RatioOne)
+	case p.PreemptionMargin < 0:
+		return fmt.Errorf("policies: priority_scheduling_preemption_threshold is %d; must be at least 0", p.PreemptionMargin)
 	}
 	return nil
 }
 
-// Sequential implements sim.Sequential: queues that are sorted by what the cache holds share the room to sort them in.
-func (p *SGLang) Sequential() bool { return p.Order != FCFS }
+// Sequential implements sim.Sequential: queues that are sorted by what the cache holds share the room to sort them in,
+// and batches out of which requests are preempted, that for those.
+func (p *SGLang) Sequential() bool { return p.Order != FCFS || p.Preemption }
 
 // Counts implements sim.Counter.
 func (p *SGLang) Counts() sim.Counts { return sim.CountPauses | sim.CountRemaining }
 
 // Schedule implements sim.Scheduler.
 func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
+	departures := in.Departures()
 	steps := p.compose(in, w)
 	if in.Running() == 0 && !in.Joins() { // an engine without a batch starts over
 		p.setRatio(in, p.InitNewTokenRatio)
+		if p.Preemption && in.Departures() > departures { // and tries again those for which others have made room
+			steps = p.compose(in, w)
+		}
 	}
 	return steps
 }
@@ -78,11 +88,15 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 	if ahead == retractedAhead {
 		in.PolicyState[ratioStep] = in.DecodeSteps() + 1 // the step at hand does not decay the ratio
 	}
+	if p.Preemption {
+		clearFull(in)
+	}
 	if in.Prefilling() > 0 || ahead != notAhead || p.mayAdmit(in) {
-		if ahead <= sortedAhead && p.prefill(in, w, ahead == sortedAhead) {
+		if ahead == plannedAhead && p.prefillPlanned(in, w) ||
+			ahead <= sortedAhead && p.prefill(in, w, ahead == sortedAhead) {
 			return 1
 		}
-		if !full(in) || in.Prefilling() > 0 {
+		if p.Preemption || !full(in) || in.Prefilling() > 0 {
 			steps = 1 // the tokens that are expected shrink with every step
 		}
 	}
@@ -97,7 +111,7 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 		return 1
 	}
 	setAside(in, w, int64(in.Decoding()), 0)
-	if full(in) || in.Running() >= p.MaxRunningRequests {
+	if !p.Preemption && (full(in) || in.Running() >= p.MaxRunningRequests) {
 		w.BatchFull()
 	}
 	return steps
@@ -105,7 +119,7 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 
 // mayAdmit reports whether an attempt to admit a request is worth making.
 func (p *SGLang) mayAdmit(in *sim.Instance) bool {
-	return !full(in) && in.Running() < p.MaxRunningRequests && in.Head() != nil
+	return !full(in) && (p.Preemption || in.Running() < p.MaxRunningRequests) && in.Head() != nil
 }
 
 // setAside has the cache evict what it can until so many pages hold nothing, and more for so many tokens: an allocator
@@ -133,7 +147,17 @@ type budget struct {
 	chunk int64 // of ChunkedPrefillSize
 	page  int64 // by which each request may exceed what it computes
 
+	remaining int64 // tokens that running requests may emit yet
+	reserved  int64 // of them, those that are kept out of total, rounded down
+	fraction  bool  // by which they are more
+
 	prompts, tokens int64 // taken so far
+	rows            int   // requests in the batch, with these
+	blocks          int64 // free ones, but for those of these
+
+	preempts  bool // others may lose their places
+	ahead     bool // and with them what the step under way computes of them
+	preempted bool // some have
 }
 
 // unlimited is more tokens than any step has.
@@ -150,7 +174,7 @@ func (b *budget) charge(n, expected int32) {
 }
 
 // budget returns what an empty prefill batch may take. The tokens of decodes that ride along count in all of it.
-func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
+func (p *SGLang) budget(in *sim.Instance) (b budget) {
 	cache := in.Cache()
 	b.page = int64(cache.BlockSize())
 	b.total, b.input, b.chunk = cache.Free()*b.page, int64(p.MaxPrefillTokens), unlimited
@@ -161,27 +185,34 @@ func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 		ride := int64(in.Decoding()+in.Ending()+completing(in)) + in.DraftTokens()
 		b.total, b.input, b.chunk = b.total-ride, b.input-ride, b.chunk-ride
 	}
-	whole, part := p.reserved(in)
-	b.total -= whole
-	return b, part
+	b.remaining = p.remaining(in)
+	b.reserved, b.fraction = p.reserve(in, b.remaining)
+	b.total -= b.reserved
+	return b
 }
 
 // prefill composes a batch of prompts, with decodes if they ride along and fit, or reports that there is none. sorted
 // says that the queue has its order already.
 func (p *SGLang) prefill(in *sim.Instance, w *sim.Work, sorted bool) bool {
 	w.PauseDecodes()
-	b, fraction := p.budget(in)
-	composed := false
+	b := p.budget(in)
+	b.preempts = p.Preemption && !sorted
 	if in.Prefilling() > 0 {
 		clearFull(in) // SGLang takes a prompt that is not complete for a departure from the step before
-		composed = p.resume(in, w, &b, fraction)
+		p.resume(in, w, &b)
 	}
-	if composed || in.Prefilling() == 0 {
+	if b.prompts > 0 || in.Prefilling() == 0 {
 		if !sorted {
 			p.order(in, w)
 		}
-		composed = p.admit(in, w, &b, composed)
+		p.admit(in, w, &b)
 	}
+	return p.complete(in, w, &b)
+}
+
+// complete ends what prefill does for the prompts of b.
+func (p *SGLang) complete(in *sim.Instance, w *sim.Work, b *budget) bool {
+	composed := b.prompts > 0
 	if composed {
 		setAside(in, w, b.prompts, b.tokens)
 	}
@@ -196,6 +227,9 @@ func (p *SGLang) prefill(in *sim.Instance, w *sim.Work, sorted bool) bool {
 	if rides {
 		in.PolicyState[ratioStep]++ // only decode-only steps decay the ratio
 		setAside(in, w, chunks+int64(in.Decoding()), 0)
+		if p.Preemption {
+			countRiding(in, w)
+		}
 	}
 	if composed && (rides || in.Decoding() == 0) {
 		clearFull(in) // the step's batch takes the place of the running one, in which that was noted
@@ -203,28 +237,33 @@ func (p *SGLang) prefill(in *sim.Instance, w *sim.Work, sorted bool) bool {
 	return composed
 }
 
-// resume gives the prompt under way its next chunk, or reports that there is no room for one. With less than a token of
-// the cache to room it takes a whole chunk, so that it goes on.
-func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget, fraction bool) bool {
+// resume gives the prompt under way its next chunk, if there is room for one.
+func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget) {
 	r := in.Prefill(0)
+	n, expected := p.chunk(r, r.Pending(), b)
+	if n < 1 || w.BlocksToExtend(r, n) > w.FreeBlocks() {
+		return
+	}
+	w.Chunk(r, n)
+	b.charge(n, expected)
+}
+
+// chunk returns how many of the pending tokens of r the next chunk has, and how many r is expected to emit after it.
+// With less than a token of the cache to room it is a whole chunk, so that r goes on.
+func (p *SGLang) chunk(r *sim.Request, pending int32, b *budget) (n, expected int32) {
 	room := b.total
-	if fraction {
+	if b.fraction {
 		room--
 	}
 	limit := min(room, b.chunk)
 	if limit <= 0 {
 		limit = b.chunk
 	}
-	n, expected := int32(min(int64(r.Pending()), limit)), int32(0)
-	if n < 1 || w.BlocksToExtend(r, n) > w.FreeBlocks() {
-		return false
-	}
-	if n == r.Pending() {
+	n = int32(min(int64(pending), limit))
+	if n == pending {
 		expected = min(r.Limit(), p.ClipMaxNewTokens)
 	}
-	w.Chunk(r, n)
-	b.charge(n, expected)
-	return true
+	return n, expected
 }
 
 // order gives the queue the order in which its requests are tried.
@@ -234,46 +273,65 @@ func (p *SGLang) order(in *sim.Instance, w *sim.Work) {
 	}
 }
 
-// admit adds waiting requests to a batch, which may have a chunk already, and reports whether the batch has any then.
-func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) bool {
+// admit adds waiting requests to a batch, which may have a chunk already.
+func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget) {
 	for {
-		r, n, expected := p.next(in, w, b, composed)
+		r, n, expected := p.next(in, w, b)
 		if r == nil {
-			return composed
+			return
 		}
 		taken := w.CachedFree()
-		w.Admit(r, 0)
-		w.Chunk(r, n)
+		p.enter(w, r, n)
 		b.total -= taken
 		b.charge(n, expected)
-		composed = true
 		if b.total <= 0 {
 			setFull(in)
-			return true
+			return
 		}
 	}
 }
 
+// enter admits r, and has the step compute n of its tokens.
+func (p *SGLang) enter(w *sim.Work, r *sim.Request, n int32) {
+	if p.Preemption {
+		w.Count(r, r.Prompt+r.Emitted)
+	}
+	w.Admit(r, 0)
+	w.Chunk(r, n)
+}
+
 // next returns the head of the queue if it may join a batch, how many of its tokens, and how many it is expected to
 // emit; or nil.
-func (p *SGLang) next(in *sim.Instance, w *sim.Work, b *budget, composed bool) (r *sim.Request, n, expected int32) {
+func (p *SGLang) next(in *sim.Instance, w *sim.Work, b *budget) (r *sim.Request, n, expected int32) {
 	r = in.Head()
+	b.rows, b.blocks = in.Running(), w.FreeBlocks()
+	return p.candidate(in, w, b, r)
+}
+
+// candidate returns r, a request that waits or nil, if it may join a batch; see next.
+func (p *SGLang) candidate(in *sim.Instance, w *sim.Work, b *budget,
+	r *sim.Request) (_ *sim.Request, n, expected int32) {
 	switch {
 	case r == nil, b.total > 0 && (b.input <= 0 || b.chunk <= 0):
 		return nil, 0, 0
-	case in.Running() >= p.MaxRunningRequests:
+	case b.rows >= p.MaxRunningRequests || p.Preemption && full(in):
+		preempted := b.preempts && p.preempt(in, w, b, r)
 		setFull(in)
-		return nil, 0, 0
+		if !preempted {
+			return nil, 0, 0
+		}
 	}
-	first := in.Running() == 0
 	n = r.Pending() - w.CachedTokens(r)
+	if p.Preemption {
+		w.Count(r, n)
+	}
 	paged := (int64(n) + b.page - 1) / b.page * b.page
 	more := int64(min(r.Limit()-r.Emitted, p.ClipMaxNewTokens))
-	if !first && int64(n)+more+b.page >= b.total-w.CachedFree() {
+	if b.rows > 0 && int64(n)+more+b.page >= b.total-w.CachedFree() {
 		setFull(in)
 		return nil, 0, 0
 	}
-	if p.ChunkedPrefillSize == 0 && composed && paged >= b.input {
+	if p.ChunkedPrefillSize == 0 && b.prompts > 0 && paged >= b.input {
 		return nil, 0, 0
 	}
 	expected = min(r.Limit(), p.ClipMaxNewTokens)
@@ -283,7 +341,7 @@ func (p *SGLang) next(in *sim.Instance, w *sim.Work, b *budget, composed bool) (
 			return nil, 0, 0
 		}
 	}
-	if w.BlocksToAdmit(n) > w.FreeBlocks() {
+	if w.BlocksToAdmit(n) > b.blocks {
 		setFull(in)
 		return nil, 0, 0
 	}

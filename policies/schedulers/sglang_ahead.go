@@ -14,20 +14,26 @@ var _ sim.Retractor = (*SGLang)(nil)
 const (
 	notAhead       = iota
 	sortedAhead    // the queue has its order, and a request of it may join the batch
+	plannedAhead   // it has been said which of its requests join the batch, and others have been preempted for them
 	triedAhead     // none may
 	retractedAhead // nor that, and requests have been retracted
 )
 
 // Retract implements sim.Retractor.
 func (p *SGLang) Retract(in *sim.Instance, w *sim.Work) {
-	if completing(in) < in.Prefilling() {
-		return // the next step has a chunk of the prompt that is not complete
-	}
 	state := int64(notAhead)
-	if p.mayAdmit(in) {
-		b, _ := p.budget(in)
+	if p.Preemption {
+		clearFull(in)
+		state = p.preemptAhead(in, w)
+	}
+	if completing(in) < in.Prefilling() || state == sortedAhead || state == plannedAhead {
+		in.PolicyState[aheadState] = state
+		return // the next step has a chunk of the prompt that is not complete, or other prompts
+	}
+	if state == notAhead && p.mayAdmit(in) {
+		b := p.budget(in)
 		p.order(in, w)
-		if r, _, _ := p.next(in, w, &b, false); r != nil {
+		if r, _, _ := p.next(in, w, &b); r != nil {
 			in.PolicyState[aheadState] = sortedAhead
 			return
 		}

@@ -14,15 +14,20 @@ const RatioOne = 1_000_000_000_000_000
 // Ratio returns x, from 0 to 1, in 1/RatioOne.
 func Ratio(x float64) int64 { return int64(math.Round(x * RatioOne)) }
 
-// reserved returns the tokens of the cache that are kept for what running requests are expected to emit: the whole
-// ones, and whether there is a fraction of one more.
-func (p *SGLang) reserved(in *sim.Instance) (whole int64, fraction bool) {
+// remaining returns the tokens that running requests may emit yet.
+func (p *SGLang) remaining(in *sim.Instance) int64 {
 	remaining := in.RemainingTokens(p.ClipMaxNewTokens)
 	for i := range in.Prefilling() {
 		if r := in.Prefill(i); completes(in, r) {
 			remaining += int64(min(r.Limit()-r.Emitted, p.ClipMaxNewTokens))
 		}
 	}
+	return remaining
+}
+
+// reserve returns the tokens of the cache that are kept for requests that may emit so many yet: the whole ones, and
+// whether there is a fraction of one more.
+func (p *SGLang) reserve(in *sim.Instance, remaining int64) (whole int64, fraction bool) {
 	if p.IgnoreEOS || remaining <= 0 {
 		return max(0, remaining), false
 	}

@@ -54,6 +54,8 @@ def sglang(r, s, files):
         schedule_conservativeness=[.3, 1, 2], page_size=[1, 16], hybrid_kv=[True, False],
         schedule_policy=["lpm", "dfs-weight", "fcfs"]))
     p["retraction_policy"] = r.choice(["length", "priority"])
+    p["disable_priority_preemption"] = r.choice([False, True])
+    p["priority_scheduling_preemption_threshold"] = r.choice([0, 10])
     if p["retraction_policy"] == "priority":
         p["schedule_policy"] = "priority"
 

@@ -24,7 +24,8 @@ type testCase struct {
 	NumPages           int64       `json:"num_pages"`
 	Context            int32       `json:"context"`
 	MaxRunningRequests int         `json:"max_running_requests"`
-	Ranks              int         `json:"ranks"` // data-parallel, in lock step
+	Ranks              int         `json:"ranks"`                // data-parallel, in lock step
+	PreemptionMargin   *int32      `json:"preemption_threshold"` // nil: no request takes the place of another
 	MaxPrefillTokens   int32       `json:"max_prefill_tokens"`
 	ChunkedPrefillSize int32       `json:"chunked_prefill_size"`
 	StepNS             int64       `json:"step_ns"`
@@ -85,7 +86,7 @@ func (c *testCase) scheduler() *schedulers.SGLang {
 	const decaySteps, minFactor = 600, 0.14
 	first := min(0.7*c.Conservativeness, 1)
 	least := first * minFactor
-	return &schedulers.SGLang{
+	policy := &schedulers.SGLang{
 		MaxRunningRequests: c.MaxRunningRequests, MaxPrefillTokens: c.MaxPrefillTokens,
 		ChunkedPrefillSize: c.ChunkedPrefillSize, EnableMixedChunk: c.Mixed,
 		InitNewTokenRatio: schedulers.Ratio(first), MinNewTokenRatio: schedulers.Ratio(least),
@@ -93,6 +94,10 @@ func (c *testCase) scheduler() *schedulers.SGLang {
 		ClipMaxNewTokens:   4096, RetractDecodeSteps: 20, IgnoreEOS: c.IgnoreEOS,
 		Order: schedulers.CacheOrderNamed(c.Policy), ByPriority: c.RetractionPolicy == "priority",
 	}
+	if c.PreemptionMargin != nil {
+		policy.Preemption, policy.PreemptionMargin = true, *c.PreemptionMargin
+	}
+	return policy
 }
 
 // run simulates a case; step by step, and watched, or in segments of as many steps as possible.

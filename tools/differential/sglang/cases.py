@@ -1,8 +1,7 @@
 """Random cases for both sides. Sizes are small: what goes wrong goes wrong with few requests, and can be read."""
 
 KINDS = ["plain", "chunks", "whole", "mixed", "retraction", "mixed-retraction", "ignore-eos", "eos", "prefix-ample", "prefix",
-         "lpm", "dfs-weight", "everything", "random", "random-priority", "random-ranks", "pd", "pd-few", "pd-blocks", "pd-retraction", "pd-eos"]
-# random-preemption differs, see README.md: it is run only if asked for
+         "lpm", "dfs-weight", "everything", "random", "random-priority", "random-preemption", "random-ranks", "pd", "pd-few", "pd-blocks", "pd-retraction", "pd-eos"]
 
 
 def ceil(a, b):
@@ -59,7 +58,7 @@ def anything(rnd, kind, overlap):
     """A case of settings that are drawn one by one, whatever they make of each other."""
     one, upto = rnd.choice, lambda n: int(n ** rnd.random()) or 1
     page, radix = one([1, 1, 2, 5, 16, 64]), rnd.random() < 0.6
-    prompt, output = upto(500), upto(200)
+    prompt, output = (upto(200), upto(60)) if kind == "random-preemption" else (upto(500), upto(200))
     c = dict(kind=kind, overlap=overlap, radix=radix, mixed=rnd.random() < 0.4, policy=one(["fcfs", "lpm", "dfs-weight"] if radix else ["fcfs"]),
              conservativeness=one([0.02, 0.1, 0.3, 0.5, 1.0, 1.3]), ignore_eos=radix and rnd.random() < 0.15, contents=[], step_ns=10_000_000,
              token_ns=one([0, 10_000, 100_000]), page_size=page, max_running_requests=upto(100), max_prefill_tokens=upto(4000),
@@ -80,7 +79,7 @@ def anything(rnd, kind, overlap):
     if kind == "random-ranks":
         c["ranks"] = one([2, 3, 8])
     if kind == "random-preemption":
-        c["max_running_requests"] = one([1, 2, 4, 16])
+        c["max_running_requests"], c["preemption_threshold"] = one([1, 2, 4, 16]), one([0, 10, 10, 21])
     if kind in ("random-priority", "random-preemption"):
         c["policy"], c["retraction_policy"] = "priority", one(["length", "priority"])
         for r in c["requests"]:
@@ -109,7 +108,7 @@ def decode_side(rnd, c, kind, prompt, output):
 
 
 def requests(rnd, c, kind, n, prompt, output):
-    rate = rnd.choice([0.2, 1, 5]) / (output * 0.010)
+    rate = rnd.choice([1, 5, 20] if kind == "random-preemption" else [0.2, 1, 5]) / (output * 0.010)
     t, burst, list = 0.0, rnd.random() < 0.2, []
     for i in range(n):
         t += 0 if burst else rnd.expovariate(rate * min(c["max_running_requests"], 8))

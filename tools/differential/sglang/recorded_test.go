@@ -23,7 +23,8 @@ type record struct {
 // free tokens that SGLang's own scheduler gave it, and every token comes when it did. harness.py --record writes them.
 func TestStepsAreSGLangsOwn(t *testing.T) {
 	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap", "sglang-0.5.23-decode",
-		"sglang-0.5.23-decode-overlap", "sglang-0.5.23-random", "sglang-0.5.23-random-overlap"} {
+		"sglang-0.5.23-decode-overlap", "sglang-0.5.23-random", "sglang-0.5.23-random-overlap",
+		"sglang-0.5.23-preemption", "sglang-0.5.23-preemption-overlap"} {
 		t.Run(name, func(t *testing.T) { replay(t, name) })
 	}
 }

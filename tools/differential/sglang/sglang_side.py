@@ -19,6 +19,23 @@ class Only:
         raise AttributeError(f"the harness does not set {self._name}.{field}, which SGLang reads")
 
 
+class InTurn(set):
+    """A set that lists its members in the order in which they were found in it: that of SGLang's goes by their addresses."""
+
+    def __init__(self, *a):
+        super().__init__(*a)
+        self.found = {}
+
+    def __contains__(self, x):
+        if super().__contains__(x):
+            self.found[x] = None
+            return True
+        return False
+
+    def __iter__(self):
+        return iter([*self.found, *(x for x in super().__iter__() if x not in self.found)])
+
+
 class Quiet:
     """What is told and answers nothing: reporters and streamers."""
 
@@ -50,6 +67,7 @@ def load(source):
     from sglang.srt.mem_cache import allocation
     allocation.attention_backends = lambda: ("torch_native", "torch_native")  # indices by tensors, not by Triton kernels
     processor.get_global_indexer_capturer = processor.get_global_experts_capturer = lambda: None
+    sp.set = InTurn  # those that are preempted together are queued in the order of the batch
     sched.set_time_batch = sched.set_schedule_time_batch = lambda *a: None
     sched.PrefillStats = types.SimpleNamespace(from_adder=lambda *a, **k: None)
     stubs.seal()
@@ -113,13 +131,13 @@ def scheduler(c, rows=None, mode="NULL"):
         _pending_chunked_abort_req=None, enable_overlap=c["overlap"], enable_skip_finishing_decode=c["overlap"],
         waiting_queue=[], running_batch=sched.ScheduleBatch(reqs=[], batch_is_full=False), last_batch=None,
         result_queue=__import__("collections").deque(), schedule_policy=policy(c), enable_priority_scheduling=c["policy"] == "priority",
-        enable_priority_preemption=c["kind"] == "random-preemption", schedule_low_priority_values_first=True, enable_hierarchical_cache=False,
+        enable_priority_preemption="preemption_threshold" in c, schedule_low_priority_values_first=True, enable_hierarchical_cache=False,
         enable_unified_cache_external_linker=False, enable_lmcache=False, enable_hicache_storage=False, enable_lora=False,
         enable_hisparse=False, hisparse_coordinator=None, dllm_config=None, is_hybrid_swa=False, prefill_delayer=None,
         min_free_slots_delayer=None, dynamic_chunk_sizer=None, max_prefill_bs=0, truncation_align_size=None,
         prefill_decode_interval=0, _prefill_decode_interval_remaining=0, require_mlp_sync=False, decode_offload_manager=None,
         spec_algorithm=Algorithm(), model_config=Only("model_config", is_encoder_decoder=False, vocab_size=1 << 40, self_opened_think_start_ids=None, think_end_ids=None),
-        processed_tokens_counter=0, forward_ct=0, priority_scheduling_preemption_threshold=10,
+        processed_tokens_counter=0, forward_ct=0, priority_scheduling_preemption_threshold=c.get("preemption_threshold", 10),
         grammar_manager=types.SimpleNamespace(has_waiting_grammars=lambda: False),
         beam_coordinator=types.SimpleNamespace(pending_member_rows=lambda b: 0, commit_decode=lambda b: set()),
         dp_attn_adapter=types.SimpleNamespace(maybe_prepare_mlp_sync_batch=lambda b, need_sync=False: b,
@@ -175,7 +193,7 @@ class Run:
         inner = self.s._add_request_to_queue
 
         def requeue(req, is_retracted=False):
-            if is_retracted:
+            if is_retracted or req.is_retracted:  # or preempted
                 self.retracted.append(int(req.rid))
             inner(req, is_retracted)
         self.s._add_request_to_queue = requeue
@@ -264,9 +282,11 @@ class Run:
 
     def idle(self):
         """on_idle, and the wait for the next request. Reports whether there is none."""
-        if self.s.waiting_queue:
+        if self.s.waiting_queue and not self.retracted:
             raise RuntimeError("SGLang is stuck: requests wait and nothing runs")
         self.s.new_token_ratio_tracker.reset()
+        if self.s.waiting_queue:
+            return False  # those that were preempted are tried again, and those for which they were
         if not self.todo:
             return True
         self.t = max(self.t, self.todo[0]["arrival"])
