@@ -305,8 +305,10 @@ func (in *Instance) nextBlocksMax() int64 {
 // retract asks the scheduler which tokens of the step that ends are dropped.
 func (in *Instance) retract() {
 	in.updateVisible()
-	in.work.now = in.step.end
-	in.pool.retractor.Retract(in, &in.work)
+	w := &in.work
+	w.now, w.ends = in.step.end, in.step.decodes+w.shape.Decodes > 0
+	in.pool.retractor.Retract(in, w)
+	w.ends = false
 }
 
 // Continues says what becomes of r, which runs, after the step under way, as far as its engine can tell: whether it

@@ -94,3 +94,28 @@ func TestATurnIsThatOfOneQueue(t *testing.T) {
 	}
 	require.NotZero(t, preempted)
 }
+
+// TestWhatIsSplitOffIsEvictedBeforeWhatIsAdded: two prompts that begin alike end with the same step. What the first has
+// alone, which the second splits off as it joins the tree, goes before what the second has alone.
+func TestWhatIsSplitOffIsEvictedBeforeWhatIsAdded(t *testing.T) {
+	tree := new(sim.Contents)
+	begin := tree.Add(0, 10)
+	contents := []int32{tree.Add(begin, 10), tree.Add(begin, 10)}
+	for evicted, want := range [][]int32{{20, 20}, {10, 20}, {10, 10}, {0, 0}} {
+		for i, content := range contents {
+			sc := scenario{size: 1, blocks: 50, blockSize: 1, maxLen: 49, tree: tree, radix: true, model: ticks(sim.Second),
+				policy: &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 100, ClipMaxNewTokens: 1,
+					RetractDecodeSteps: 1}}
+			sc.requests = []sim.Request{
+				{Content: contents[0], Prompt: 20, Output: 1}, {Content: contents[1], Prompt: 20, Output: 1},
+				{Prompt: int32(15 + 10*evicted), Output: 1, Arrival: sim.Time(10 * sim.Second)},
+				{Content: content, Prompt: 21, Output: 1, Arrival: sim.Time(20 * sim.Second)},
+			}
+			for k := range sc.requests {
+				sc.requests[k].ID, sc.requests[k].Traced = int32(k), true
+			}
+			j, _ := play(t, sc, fmt.Sprintf("%d evicted", evicted))
+			require.Equal(t, want[i], j.cached[3], "%d evicted: request %d", evicted, i)
+		}
+	}
+}

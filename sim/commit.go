@@ -103,54 +103,6 @@ func (in *Instance) publishChunks() {
 	}
 }
 
-// PublishChunks adds prompts to a radix tree as far as they have been computed when the step under way has ended which
-// does not complete them. It is for a Retractor.
-func (w *Work) PublishChunks() {
-	in := w.in
-	if !in.cache.Radix() {
-		return
-	}
-	in.batch.published = true
-	for _, slot := range in.batch.prefill {
-		if r := &in.requests.at[slot]; r.chunk < r.Pending() {
-			in.cache.Publish(slot, r.prompt(), r.Computed+r.chunk)
-		}
-	}
-}
-
-// PlanAdmission is AdmitNext for a Retractor: it says that the next step admits r, which CachedTokens was asked of
-// last, and computes n of its tokens. Until then nothing that was found for r is evicted.
-func (w *Work) PlanAdmission(r *Request, n int32) {
-	in := w.in
-	in.cache.Reuse(r.slot, r.prompt(), w.match)
-	r.blocks, r.ahead, r.planned = w.match.Cached, 1+w.match.Cached, n
-	in.transfers.ahead = append(in.transfers.ahead, r.slot)
-}
-
-// PlanChunk says that the next step computes n more tokens of r, which prefills.
-func (w *Work) PlanChunk(r *Request, n int32) { r.planned = n }
-
-// Planned returns what PlanAdmission or PlanChunk has said of r for the step that is being composed, and forgets it.
-func (w *Work) Planned(r *Request) int32 {
-	n := r.planned
-	r.planned = 0
-	return n
-}
-
-// Unplan takes back what PlanAdmission and PlanChunk have said.
-func (w *Work) Unplan() {
-	for _, slot := range w.in.batch.prefill {
-		w.in.requests.at[slot].planned = 0
-	}
-	w.in.releaseAhead()
-}
-
-// Count notes a number of tokens of r for the scheduler's own use. It lasts until r leaves the instance.
-func (w *Work) Count(r *Request, tokens int32) { r.counted = tokens }
-
-// Counted returns what Count has noted of r last; 0: nothing.
-func (w *Work) Counted(r *Request) int32 { return r.counted }
-
 // commitDecodes takes n steps of the decode set.
 func (in *Instance) commitDecodes(now Time, n int) {
 	b := &in.batch

@@ -4,6 +4,7 @@ import "slices"
 
 // naiveStages is what a request in a pipeline has.
 type naiveStages struct {
+	entry    int           // by which it came to the queue; 0: the engine has not noticed it there
 	batch    *naiveBatch   // the one under way that it is in
 	chunks   []naiveChunk  // those of its prompt since its latest admission
 	stale    *naiveBatch   // it waits, and has tokens in that one, which is under way

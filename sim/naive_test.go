@@ -81,7 +81,6 @@ type naiveRequest struct {
 	added      bool         // some of it is or was in a radix tree
 	life       int32        // how often it has gone elsewhere
 	place      int          // in the batch as SGLang orders it; 0: none yet
-	entry      int          // by which it came to the queue; 0: the engine has not noticed it there
 	fill       int64        // tokens that SGLang has of it: while it waits, those that it was to compute when tried last
 	tokenizing sim.Duration // until its prompt had been tokenised, before its first admission
 	lockedOut  sim.Duration // that it has waited for its adapter in this queue

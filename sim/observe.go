@@ -121,9 +121,6 @@ func (in *Instance) CachedTokens(r *Request) (most int32) {
 // has changed.
 func (in *Instance) Departures() int64 { return in.batch.departures }
 
-// DecodeSteps returns how many decode steps the instance has taken.
-func (in *Instance) DecodeSteps() int64 { return in.batch.set.Step() }
-
 // StepsEnded returns how many steps of in have ended, a replica of pipeline stages or data-parallel ranks.
 func (in *Instance) StepsEnded() int64 { return in.tally.steps }
 
@@ -196,10 +193,6 @@ func (in *Instance) Later(a, b *Request) bool {
 	}
 	return a.admission > b.admission
 }
-
-// QueuedAfter reports whether a came to the queue after b, or was retracted after that. Both run, and the Scheduler of
-// their pool, which has an Order, is a Retractor.
-func (in *Instance) QueuedAfter(a, b *Request) bool { return a.turn > b.turn }
 
 // Cache returns the instance's KV cache.
 func (in *Instance) Cache() *Cache { return &in.cache }

@@ -23,6 +23,7 @@ type Work struct {
 
 	passesOver bool // no request that waits has an adapter that may join the batch
 	growing    bool // how much those that run have grown may let a cache come
+	ends       bool // a Retractor is asked as a step ends that is one of decodes
 	loads      loadRules
 }
 

@@ -253,6 +253,12 @@ func (p *radix) insert(slot int32, q Prompt, n int32) int32 {
 	x := p.query(slot, q)
 	last, have := p.follow(&x, n, true)
 	if have < n {
+		if k := len(p.visited) - 1; k >= 0 && p.visited[k] != last { // what is split off has been walked before what is added
+			path := p.visited[:k]
+			p.visited = p.visited[k:]
+			p.touch()
+			p.visited = path
+		}
 		last = p.add(radixNode{parent: last, from: have, to: n, content: x.content, tokens: x.tokens, owner: t.owner,
 			slot: slot})
 		p.visited = append(p.visited, last)

@@ -56,12 +56,6 @@ def first_difference(a, b):
     return None
 
 
-def listed(c, d):
-    """Whether d, in which a case differs first, may be one of the few that README.md counts: preemption with the overlap
-    scheduler."""
-    return c["kind"] == "random-preemption" and c["overlap"] and d is not None
-
-
 def show(c, i, d, a, b):
     print(f"--- case {i} ({c['kind']}): {d[1]} at step {d[0]}; " + ", ".join(f"{k}={v}" for k, v in c.items() if k not in ("requests", "kind")))
     for j in range(max(0, d[0] - 2), d[0] + 2):
@@ -81,7 +75,6 @@ class Score:
         self.kind, self.overlap = kind, overlap
         self.cases = self.same = self.steps = self.retracted = self.cached = 0
         self.left_out = 0  # SGLang ends a request, or stands still
-        self.listed = 0  # differ where README.md counts some that do
         self.what, self.times = collections.Counter(), []
 
     def add(self, c, mine, theirs, shown):
@@ -106,7 +99,6 @@ class Score:
             self.same += 1
             return False
         self.what[d[1] if d else "token times alone"] += 1
-        self.listed += listed(c, d)
         if shown > 0:
             if d:
                 show(c, self.cases - 1, d, mine["steps"], theirs.steps)
@@ -115,16 +107,11 @@ class Score:
                 print("TIMES", self.cases - 1, k, ends[k], theirs.times.get(k))
         return True
 
-    def passes(self):
-        """Whether all are equal, but for at most one in fifty of those of which README.md says so."""
-        return self.same + self.listed == self.cases and self.listed <= cases.ceil(self.cases, 50)
-
     def __str__(self):
         mean = lambda j: sum(x[j] for x in self.times) / max(1, len(self.times)) / 1e6
         return (f"{self.kind:16} {str(self.overlap):7} {self.cases:5} {self.same:5} {self.steps:7} {self.retracted:8} {self.cached:10}  "
                 f"TTFT {mean(0):.2f}/{mean(1):.2f} ms, E2E {mean(2):.1f}/{mean(3):.1f} ms  {dict(self.what) or ''}"
-                f"{f'{self.left_out} left out' if self.left_out else ''}"
-                f"{f'{self.listed} differ where README.md counts some' if self.listed else ''}")
+                f"{f'{self.left_out} left out' if self.left_out else ''}")
 
 
 def outcome(c):
@@ -183,7 +170,7 @@ def main():
                 if a.record and few and not different:
                     taken = [dict(t=s["start"], batch=sorted(s["batch"]), preempted=s["preempted"], free=s["free"]) for s in theirs.steps]
                     recorded.append(dict(case=c, steps=taken, ends=theirs.times))
-            equal = equal and score.passes()
+            equal = equal and score.same == score.cases
             total, steps = total + score.same, steps + score.steps
             print(score, f"{time.time() - start:.0f} s", flush=True)
     print(f"{total} cases equal, {steps} steps")
