@@ -72,6 +72,7 @@ type Explanation struct {
 	ChunkFloorTokens  int     `json:"chunk_floor_tokens,omitempty"`
 	LinearSwitchBatch *int    `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
 
+	Loads       *loadsX       `json:"kv_load,omitempty"` // absent where host memory keeps no prefixes
 	Speculation *SpeculationX `json:"speculation,omitempty"`
 	Warnings    []string      `json:"warnings"`
 
@@ -261,6 +262,7 @@ func (s *Step) Explain() (*Explanation, error) {
 	x.SwitchContext = within(x.cacheFrom, s.roomiest())
 	x.ChunkFloorS, x.ChunkFloorTokens = s.Model.ChunkFloor(s.Context)
 	x.LinearSwitchBatch = within(x.linearFrom, s.sequencesMax())
+	x.Loads = s.explainLoads()
 	x.Warnings = append(s.warnings(), x.slowParts()...)
 	x.Expected = expected.OfPool(s.scenario, s.Pool)
 	var err error

@@ -23,6 +23,7 @@ type Step struct {
 	Context    int
 	batchWhy   string // where a default comes from; empty: given
 	contextWhy string
+	loads      *sim.PoolSpec // how prefixes come back from host memory; nil: there is none for them
 }
 
 // Question is what to explain: a step of a scenario's replica.
@@ -65,7 +66,27 @@ func New(ctx context.Context, q Question) (s *Step, err error) {
 	if err := s.choose(ctx, q); err != nil {
 		return nil, err
 	}
+	if err := s.readLoads(ctx); err != nil {
+		return nil, err
+	}
 	return s, s.check()
+}
+
+// readLoads keeps the pool as the cluster has it where host memory keeps prefixes: whether they are loaded beside steps
+// depends on all of it.
+func (s *Step) readLoads(ctx context.Context) error {
+	if s.OffloadBlocks == 0 {
+		return nil
+	}
+	b, err := build.NewUntil(ctx, s.scenario)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if pool := b.Config.Pools[s.Number]; pool.OffloadBlocks > 0 {
+		s.loads = pool
+	}
+	return nil
 }
 
 // unplaced is an error of a deployment without a scenario, without where it stands in the one that lends its pool.

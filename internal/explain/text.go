@@ -37,6 +37,7 @@ func Text(s *Step, x *Explanation) []byte {
 	explainLimits(line, s, x)
 	line("")
 	explainMemory(line, x)
+	explainLoads(line, x)
 	line("")
 	explainLadder(&b, x)
 	if x.Speculation != nil {
