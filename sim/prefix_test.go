@@ -145,6 +145,27 @@ func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 	require.Positive(t, same)
 }
 
+// TestEvictionsMakeRoomForAWindow: a token takes a block in a window of 40 beside its own. Request 0, which was
+// preempted, may come back as soon as request 1 has evicted enough of what the cache has of it: each token that is not
+// found is one after which its chunk ends earlier, by two blocks. A segment of decodes must not pass that step.
+func TestEvictionsMakeRoomForAWindow(t *testing.T) {
+	sc := scenario{size: 1, blocks: 92, blockSize: 1, windowed: sim.Windowed{Blocks: 1, BlocksMax: 40}, maxLen: 48,
+		order: schedulers.Priority{}, tree: new(sim.Contents), model: ticks(sim.Second), policy: &schedulers.Continuous{
+			MaxNumSeqs: 4, MaxNumBatchedTokens: 4, Victim: schedulers.LastInOrder}}
+	s := sim.Time(sim.Second)
+	sc.requests = []sim.Request{{Prompt: 26, Output: 8, Priority: 1, Traced: true},
+		{ID: 1, Arrival: 6 * s, Prompt: 1, Output: 37, Traced: true},
+		{ID: 2, Arrival: 7 * s, Prompt: 1, Output: 12, Traced: true}}
+	twin := runNaive(sc)
+	require.Positive(t, twin.cover["preemptions"])
+	for _, most := range []int{0, 1} {
+		j := newJournal()
+		c := sc.config(j)
+		c.MaxRun = most
+		compare(t, fmt.Sprintf("%d steps at once", most), twin, j, run(t, c))
+	}
+}
+
 // TestASharedPromptIsComputedOnce tells the rules on one prompt of 40 tokens in blocks of 16, of which 35 are shared.
 func TestASharedPromptIsComputedOnce(t *testing.T) {
 	tree := new(sim.Contents)

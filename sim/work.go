@@ -213,7 +213,7 @@ func (w *Work) BlocksToFit(n int32) int64 {
 
 // EvictionsMakeRoom reports whether BlocksToAdmit may fall faster than free blocks do while decodes evict what the
 // cache has of that request: with another end of what is found, it may take fewer free blocks of windows before that.
-func (w *Work) EvictionsMakeRoom() bool { return w.match.Free > 0 && w.in.cache.Passes() }
+func (w *Work) EvictionsMakeRoom() bool { return w.match.Free > 0 && w.in.cache.Windows() }
 
 // BlocksToExtend returns the blocks that the next n tokens of r, which prefills, take.
 func (w *Work) BlocksToExtend(r *Request, n int32) int64 {

@@ -30,6 +30,9 @@ func (k *Cache) blocksMax() int32 { return k.paged(k.passing.Window-1+k.passing.
 // Passes reports whether windows free what they have passed.
 func (k *Cache) Passes() bool { return k.passing.Blocks > 0 }
 
+// Windows reports whether a block of tokens may take blocks of windows beside its own.
+func (k *Cache) Windows() bool { return k.windowed.Blocks > 0 }
+
 // Lag returns how many of the latest tokens of a sequence that gets one in each step do not count as computed.
 func (k *Cache) Lag() int32 { return k.passing.Lag() }
 
