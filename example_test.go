@@ -29,7 +29,7 @@ func ExampleSet() {
 		fmt.Printf("%s: p99 TTFT %.2f s\n", replicas, summary.Latency.TTFT.P99)
 	}
 	// Output:
-	// 1: p99 TTFT 35.17 s
+	// 1: p99 TTFT 35.13 s
 	// 2: p99 TTFT 0.35 s
 }
 
