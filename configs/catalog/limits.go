@@ -32,10 +32,9 @@ type SpecialDefaults struct {
 	ReservedDecodeTokens  int     `yaml:"reserved_decode_tokens"` // kept free for each request of a pool of role decode
 	// caches that may come to a pool of role decode beside max_num_seqs, as a multiple of that; none where it is more
 	// than extra_decode_slots_up_to
-	ExtraDecodeSlots     int `yaml:"extra_decode_slots"`
-	ExtraDecodeSlotsUpTo int `yaml:"extra_decode_slots_up_to"`
-	// by how much more the priorities of two requests must differ for the one to take the other's place; 0: none does
-	Synchronous []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
+	ExtraDecodeSlots     int                `yaml:"extra_decode_slots"`
+	ExtraDecodeSlotsUpTo int                `yaml:"extra_decode_slots_up_to"`
+	Synchronous          []SynchronousDraft `yaml:"synchronous_speculation"` // where async_scheduling is off
 }
 
 // SynchronousDraft is a release that turns asynchronous scheduling off under some methods of speculation.

@@ -36,8 +36,7 @@ func (s *Step) explainLoads() *loadsX {
 	bytes := float64(blocks) * swap.BlockBytes
 	x := &loadsX{How: s.Pool.KVLoad, Beside: pool.LoadLink != (sim.Link{}), Tokens: s.Context, Bytes: bytes,
 		LoadS: bytes / swap.LinkBps}
-	switch {
-	case x.How == catalog.LoadAsync && !x.Beside, x.How == catalog.LoadLayerwise && swap.Layers == 0:
+	if x.How == catalog.LoadAsync && !x.Beside || x.How == catalog.LoadLayerwise && swap.Layers == 0 {
 		x.How = catalog.LoadSync // which the run does instead, and says so
 	}
 	for i := range pool.Tiers {

@@ -4,7 +4,7 @@
 // name of an axis that is written level above it, grid lines where ticks have no label, a bin for 0 on a log scale,
 // labels on a white ground, marks in turns on curves that coincide, and legends with columns of numbers.
 //
-//	figure.go        SVG and PNG of one drawing; png.go writes the PNG
+//	figure.go        SVG and PNG of one drawing
 //	style.go         colours, fonts and the looks of curves
 //	sheet.go         the page: title, caption, text
 //	scale.go         round numbers, and scales beyond linear and logarithmic

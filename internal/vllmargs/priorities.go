@@ -12,8 +12,8 @@ type prioritySwitches struct {
 }
 
 // priorities turns the switches into the order of the queue: SGLang's schedule_policy is fcfs with them, and the lowest
-// number comes first only with one of them. With an order of the cache SGLang does not start
-// (sglang/srt/arg_groups/validation_hook.py), and by itself it has no policy priority, though it accepts the name.
+// number comes first only with one of them. With an order of the cache SGLang does not start (sglang 0.5.23,
+// sglang/srt/arg_groups/validation_hook.py), and by itself it has no policy priority, though it accepts the name.
 func (d *draft) priorities() error {
 	const key = "schedule_policy"
 	p, order := d.priority, d.value(key)
