@@ -1,6 +1,7 @@
 package logs_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,6 +116,25 @@ func TestServersOfKnownLoadAreSimulated(t *testing.T) {
 	assert.Equal(t, "the GPU is not known", f.Runs[4].Skip)
 	assert.Contains(t, f.Runs[5].Skip, `a load of the kind "concurrency"`)
 	measuredtest.BuildAll(t, f)
+}
+
+// TestServersOf2025PlanOneStepAtATime: releases of vLLM did so before 0.14, and images that name none by their date.
+func TestServersOf2025PlanOneStepAtATime(t *testing.T) {
+	const between = "async_scheduling: false\n"
+	for _, c := range []struct {
+		version, layout string
+		pools           int // that are asked to
+	}{
+		{"latest@2025-05", "tp1", 1}, {"llm-d-dev 0.0.4", "2 replicas x tp1", 1}, {"lmcache-0.0.6", "tp1", 1},
+		{"vllm-nixl-0.0.6", "1P+1D tp1 (NIXL)", 2}, {"0.10.2", "tp1", 1}, {"0.15.1", "tp1", 0},
+		{"latest@2026-05", "tp1", 0}, {"llm-d-dev 0.4.0", "tp1", 0}, {"", "tp1", 0},
+	} {
+		f := readText(t, serversHead+"a,Llama-3.1-8B,H100-80G,vllm(llm-d),"+c.version+","+c.layout+
+			",bf16,9999,100,qps,5.5,250,none,random prompts,B,300,11,\n")
+		require.Empty(t, f.Runs[0].Skip)
+		assert.Equal(t, c.pools, strings.Count(f.Runs[0].Scenario, between), "%+v", c)
+		measuredtest.BuildAll(t, f)
+	}
 }
 
 // TestPromptsThatComeAroundAgainAreCachedWhereTheyFit: 252 of 1,365 tokens take 45 GB of an 8B model, which one H100

@@ -87,8 +87,17 @@ func server(r *datafile.Record, l *measured.Labels) (p served, skip string) {
 	if skip := p.divide(r.Text("layout"), l); skip != "" {
 		return p, skip
 	}
+	if p.Engine == "vllm" && (setup.PlansBetween(p.Engine, l.Version) || of2025.MatchString(l.Version)) {
+		for _, pool := range append([]*setup.Scenario{&p.Scenario}, p.Pools...) {
+			pool.Argument("async_scheduling", false)
+		}
+	}
 	return p, p.cache(r)
 }
+
+// of2025 are images that name no release of vLLM and are older than its 0.14 (of January 2026, from memory:
+// unverified), the first that plans a step ahead: those of a month of 2025, and llm-d's first ones, of May 2025.
+var of2025 = regexp.MustCompile(`^(?:latest@2025-\d\d|(?:llm-d-dev|lmcache|vllm-nixl)[ -]0\.0\.\d+)$`)
 
 // divide reads how the GPUs are divided over replicas. Several that are one address behind a service of Kubernetes get
 // requests at random.
