@@ -54,6 +54,19 @@ func TestWeightsThatRunsStartedFromAreNotThoseTheyRanIn(t *testing.T) {
 	assert.Contains(t, oneRun(t, mlperf("engine", "vllm", "weights", "")...).Skip, "weights: the type they ran in")
 }
 
+// TestMixtralsPromptsAreAsLongAsAnH200HasTimeFor: what a token takes one H100 follows from its output tokens/s with
+// prompts of 128 and of 2,048 tokens, and 128 of output; eight H200 yield 62,108 with outputs of 145.9.
+func TestMixtralsPromptsAreAsLongAsAnH200HasTimeFor(t *testing.T) {
+	const short, long, outputs = 15962.49, 1892.81, 128.0
+	read := (outputs/long - outputs/short) / (2048 - 128)
+	written := 1/short - read*128/outputs
+	leaves := (8*145.9/62108.4 - 145.9*written) / read
+	assert.InDelta(t, 457, leaves, 1)
+	run := oneRun(t, mlperf("gpu", "h200-sxm", "model", "mixtral-8x7b", "weights", "fp8", "osl", "145.9")...)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "prompt_tokens: {distribution: fixed, mean: 460}\n")
+}
+
 func TestALargeSystemIsSimulatedInPart(t *testing.T) {
 	run := oneRun(t, mlperf("gpu", "gb200", "gpus", "72", "tp", "1", "offered_rps", "3600", "weights", "nvfp4", "metric",
 		"output_tokens_per_s", "unit", "tok/s", "per", "system")...)

@@ -27,7 +27,9 @@ func (a *Accuracy) published(m *markdown) {
 		"system of more than eight replicas with eight of them; what counts per GPU is divided by the GPUs. What summaries "+
 		"of MLPerf leave out (how GPUs are divided, the type that weights ran in) is taken from those that state it, the "+
 		"release of TensorRT-LLM is the newest that needs the TensorRT they name, and prompts are the mean of the dataset, "+
-		"both as we remember it. A server whose prompts are a dataset that the row only names "+
+		"both as we remember it; those of Mixtral-8x7B are as long as the rate of an H100 on TensorRT-LLM's own page "+
+		"leaves an H200 time for, which was chosen by looking at a row of each. "+
+		"A server whose prompts are a dataset that the row only names "+
 		"is of a kind of its own, whatever it is off by: how long they are and how unevenly is not stated. Those of MLPerf "+
 		"run close to what they bear, "+
 		"for their rate is raised until TPOT is just below the limit: as we remember the limits, the p99 of 59 of 102 rows "+
