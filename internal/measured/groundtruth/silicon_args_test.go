@@ -118,7 +118,9 @@ func TestLengthsUnderDynamosSGLangAreUneven(t *testing.T) {
 		f, err := measuredtest.ReadText(t, siliconTable("source", c.source, "backend", c.backend, "backend_version",
 			c.version, "engine_args_id", "", "length_dist", "fixed_nominal"), "engine_args.json", otherScripts)
 		scenario := measuredtest.OneRun(t, f, err).Scenario
-		assert.Equal(t, c.uneven, strings.Contains(scenario, "distribution: uniform"), "%+v: %s", c, scenario)
+		assert.Equal(t, c.uneven, strings.Contains(scenario, "prompt_tokens: {distribution: uniform, min: 800, max: 1000}\n"+
+			"  output_tokens: {distribution: uniform, min: 250, max: 750}\n"), "%+v: %s", c, scenario)
+		assert.Equal(t, c.uneven, strings.Contains(scenario, "uniform"), "%+v: %s", c, scenario)
 	}
 }
 

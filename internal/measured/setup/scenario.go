@@ -164,6 +164,15 @@ func (s *Scenario) Lengths(prompt, output int, share float64) {
 	}
 }
 
+// Uneven adds laws of prompt and output under which requests that start together soon end one by one: prompts as uneven
+// as InferenceX's, and outputs that are even between half and one and a half times the length that is stated.
+func (s *Scenario) Uneven(prompt, output int) {
+	const least, half = 0.8, 0.5
+	s.AddWorkload("prompt_tokens: {distribution: uniform, min: %d, max: %d}", max(1, int(least*float64(prompt))), prompt)
+	s.AddWorkload("output_tokens: {distribution: uniform, min: %d, max: %d}", max(1, int(half*float64(output))),
+		output+int(half*float64(output)))
+}
+
 // Prefix is how many tokens the prompts of a group have in common, as far as the run let prompts repeat.
 type Prefix struct{ Groups, PerGroup, Tokens int }
 

@@ -192,9 +192,10 @@ func caveats(m *markdown) {
 			"TTFT of some 15 decode steps more than its others, and they alone are taken to wait. That reads it off "+
 			"latencies, so that their errors are a little too good.",
 		"The SGLang rows of A that come from NVIDIA's own runs do not state their arguments either, and say that lengths "+
-			"are fixed. Those of the release in Dynamo's runtime 0.8, all of Llama-3.1-8B, are taken to have lengths as uneven "+
-			"as InferenceX's (unverified): in waves of one length their TTFT would be several times as long as measured. That "+
-			"is read off latencies too. The TTFT of the others is that of waves.",
+			"are fixed. Those of the release in Dynamo's runtime 0.8, all of Llama-3.1-8B, are taken to have prompts as "+
+			"uneven as InferenceX's and outputs between half and one and a half times the stated length (unverified): in "+
+			"waves of one length their TTFT would be several times as long as measured. That is read off latencies too. The "+
+			"TTFT of the others is that of waves.",
 		"SGLang's scripts for Blackwell that choose TensorRT-LLM's attention kernels, of DeepSeek-R1 and Qwen3.5, are taken "+
 			"to have the scheduler look for requests every 30 steps of decodes, and every 10 below 16 clients "+
 			"(scheduler_recv_interval; from memory: unverified). Their TTFT jumps by some ten steps between 8 and 16 clients, "+
