@@ -27,16 +27,15 @@ type journal struct {
 
 	switches int // runs that end because the price changes regime
 
-	gaps   map[string]int    // between two tokens of a request, by what came between
-	byITL  [256]metrics.Hist // by class
-	byTTFT [256]metrics.Hist
+	gaps map[string]int // between two tokens of a request, by what came between
+	spans
 }
 
 func newJournal() *journal {
 	return &journal{
 		tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{},
 		cached: map[int32]int32{}, moved: map[int32][2]sim.Time{}, gaps: map[string]int{},
-		seen: map[int32]sim.Time{}, last: map[int32]sim.Record{},
+		seen: map[int32]sim.Time{}, last: map[int32]sim.Record{}, spans: newSpans(),
 	}
 }
 
@@ -70,9 +69,11 @@ func (j *journal) Merge(shard sim.Sink) {
 	for cause, n := range s.gaps {
 		j.gaps[cause] += n
 	}
-	for i := range j.byITL {
-		j.byITL[i].Merge(&s.byITL[i])
-		j.byTTFT[i].Merge(&s.byTTFT[i])
+	for gap, n := range s.itl {
+		j.itl[gap] += n
+	}
+	for wait, n := range s.ttft {
+		j.ttft[wait] += n
 	}
 	j.runs += s.runs
 	j.switches += s.switches
@@ -81,7 +82,7 @@ func (j *journal) Merge(shard sim.Sink) {
 func (j *journal) First(r *sim.Request) {
 	j.Recorder.First(r)
 	j.emit(r.ID, 0, r.First)
-	j.byTTFT[r.Class].One(r.First.Sub(r.Arrival))
+	j.ttft[span{r.Class, r.First.Sub(r.Arrival)}]++
 	if j.chunks != nil {
 		j.chunks.First(r)
 	}
@@ -129,7 +130,7 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 	for class, k := range by {
 		tokens -= int(k)
 		if k > 0 {
-			j.byITL[class].Add(gap, uint64(k))
+			j.itl[span{uint8(class), gap}] += int(k)
 		}
 	}
 	if tokens != 0 {
@@ -142,7 +143,7 @@ func (j *journal) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause)
 	j.emit(r.ID, int(r.Emitted)-1, t)
 	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Paused: "held",
 		sim.Transferred: "moved", sim.Restarted: "restarted"}[c], 1)
-	j.byITL[r.Class].One(t.Sub(r.Last))
+	j.itl[span{r.Class, t.Sub(r.Last)}]++
 	if j.chunks != nil {
 		j.chunks.One(r, t)
 	}

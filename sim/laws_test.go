@@ -184,7 +184,6 @@ func equalsTwin(t *rapid.T, sc scenario, twin *naiveFleet, check func(*sim.Clust
 }
 
 func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, cl *sim.Cluster) {
-	var itl, ttft metrics.Hist
 	var tokens, cached int64
 	for _, r := range twin.all {
 		require.Equal(t, r.outcome, j.ended[r.ID], "%s: outcome of request %d", variant, r.ID)
@@ -198,21 +197,17 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 			j.compareRecord(t, variant, r)
 		}
 		require.Equal(t, twin.visible(r), j.seen[r.ID], "%s: first visible token of request %d", variant, r.ID)
-		for i, at := range r.tokens {
-			if i == 0 {
-				ttft.Add(at.Sub(r.Arrival), 1)
-			} else {
-				itl.Add(at.Sub(r.tokens[i-1]), 1)
-			}
-		}
 		tokens += int64(len(r.tokens))
 		cached += int64(r.Cached)
 	}
 	totals := cl.Totals()
 	require.Equal(t, cached, totals.CachedTokens, "%s: cached tokens", variant)
 	require.Equal(t, twin.gaps, j.gaps, "%s: gaps by what held the token up", variant)
-	equalHists(t, &ttft, &j.TTFT, variant+": TTFT")
-	equalHists(t, &itl, &j.ITL, variant+": ITL")
+	waits := spansOf(twin)
+	equalHists(t, histOf(waits.ttft), &j.TTFT, variant+": TTFT")
+	equalHists(t, histOf(waits.itl), &j.ITL, variant+": ITL")
+	equalSpans(t, waits.ttft, j.ttft, variant+": TTFT by class")
+	equalSpans(t, waits.itl, j.itl, variant+": ITL by class")
 	if j.chunks != nil {
 		chunks, tokens := naiveChunks(twin)
 		equalHists(t, &chunks, j.chunks.Gaps(), variant+": gaps between chunks")
@@ -234,7 +229,6 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		}
 		compareWork(t, fmt.Sprintf("%s: pool %d", variant, i), work, len(n.stages) > 1, &pool)
 	}
-	compareClasses(t, variant, twin, j)
 	conserved(t, variant, twin, j, cl)
 }
 
@@ -332,26 +326,6 @@ func compareWork(t require.TestingT, variant string, want naiveTally, stages boo
 	require.Equal(t, [2]int64{want.prefills, want.mixed}, [2]int64{pool.Phases.PrefillSteps, pool.Phases.MixedSteps},
 		"%s: steps with prompts, and with decodes too", variant)
 	require.Equal(t, want.ranks, pool.Ranks, "%s: ranks", variant)
-}
-
-// compareClasses compares the histograms of each class.
-func compareClasses(t require.TestingT, variant string, twin *naiveFleet, j *journal) {
-	for class := range max(1, twin.sc.classes) {
-		var itl, ttft metrics.Hist
-		for _, r := range twin.all {
-			for i, at := range r.tokens {
-				switch {
-				case int(r.Class) != class:
-				case i == 0:
-					ttft.Add(at.Sub(r.Arrival), 1)
-				default:
-					itl.Add(at.Sub(r.tokens[i-1]), 1)
-				}
-			}
-		}
-		equalHists(t, &ttft, &j.byTTFT[class], fmt.Sprintf("%s: TTFT of class %d", variant, class))
-		equalHists(t, &itl, &j.byITL[class], fmt.Sprintf("%s: ITL of class %d", variant, class))
-	}
 }
 
 // conserved checks what every run must keep, on a run that served every request.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/clock"
@@ -223,5 +224,5 @@ func (h *Hist) Counts() []uint64 {
 	for last > 0 && h.count[last-1] == 0 {
 		last--
 	}
-	return append(append([]uint64(nil), h.count[:last]...), h.n, h.sum.Hi, h.sum.Lo, uint64(h.max))
+	return slices.Concat(h.count[:last], []uint64{h.n, h.sum.Hi, h.sum.Lo, uint64(h.max)})
 }
