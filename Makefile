@@ -27,10 +27,10 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 # Fewer collections make compiling and testing a fifth faster, and tests, whose heaps are small, a twentieth more; without
 # cgo no C compiler is needed.
 build wasm test-pages published lint: export GOGC = 400
-test: export GOGC = 800
+test test-long: export GOGC = 800
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy trial truth defaults lint live soak-live notebooks clean
+.PHONY: help build demo test test-long soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy trial truth defaults lint live soak-live notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,9 +72,17 @@ QUICK = -pgo=off '-gcflags=all=-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=fa
 
 # In the environment the flags also hold for what a test compiles: it links the standard library that is there already.
 # Some tests wait, for leases or signals: one more package at a time than there are cores leaves none of those idle.
-test: export GOFLAGS = $(QUICK)
-test: ## run every test
-	@go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) ./...
+test test-long: export GOFLAGS = $(QUICK)
+test: ## the tests of every change: of what takes long, and of the draws of laws, a part
+	@go test -short -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) ./...
+
+# What the tests themselves leave out of make test, by soak.TakesLong and soak.Part; laws of sim all draw a part.
+LONG := soak\.(TakesLong|Part)\(
+test-long: ## what make test leaves out: tests that take long, and the laws over all of their draws
+	@go test -vet=off ./sim
+	@go test -vet=off -run "^($$(grep -rhE '^func Test|$(LONG)' --include=*_test.go cmd configs hardware internal tools workloads | \
+		awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /soak\./ { print name }' | sort -u | paste -sd '|'))\$$" \
+		$$(grep -rlE '$(LONG)' --include=*_test.go cmd configs hardware internal tools workloads | xargs -n1 dirname | sort -u | sed 's#^#./#')
 
 soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation ./configs/huggingface | grep -vE '^=== |\[rapid\]'

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
@@ -126,11 +127,15 @@ func (sc *scenario) fleetFeatures() (all []string) {
 	return all
 }
 
-// eachFeature compares scenarios with their naive twins until each feature has come up in ten or in all of them, beside
-// others that are drawn at random: a few draws say little of what is rare, and these are the same each time. The parts
-// of each gap sum to it.
+// eachFeature compares scenarios with their naive twins until each feature has come up in ten of them, in make test in
+// four, or in all that there are: a few random draws say little of what is rare, and these are the same each time. The
+// parts of each gap sum to it.
 func eachFeature(t *testing.T, draw func(*rapid.T) scenario, of func(*scenario) []string, features int) {
-	const times, least, most = 10, 3, 1500
+	const least, most = 3, 1500
+	times := 10
+	if soak.Brief() {
+		times = 4
+	}
 	drawn, some := map[string]int{}, rapid.Custom(draw)
 	for seed := range most {
 		sc := some.Example(seed)

@@ -41,14 +41,18 @@ func smallScenario(s *small.Scenario) scenario {
 	return sc
 }
 
-// TestSmallScenariosEqualTheNaiveTwin, in which each token of a budget counts. What the twin says of them is what the
+// TestSmallScenariosEqualTheNaiveTwin, in which each token of a budget counts; in make test a third of them. What the twin says of them is what the
 // tests of policies compare with.
 func TestSmallScenariosEqualTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "internal", "small", small.File)
 	var digests []string
-	all := small.Compared()
+	all, known := small.Compared(), small.Outcomes()
 	for i := range all {
+		if soak.Brief() && !*update && i%3 > 0 {
+			digests = append(digests, known[i])
+			continue
+		}
 		digests = append(digests, smallEqualsTwin(t, i, smallScenario(&all[i])))
 	}
 	if *update {
@@ -59,7 +63,7 @@ func TestSmallScenariosEqualTheNaiveTwin(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
 		return
 	}
-	require.Equal(t, small.Outcomes(), digests, "go test ./sim -run TestSmall -update writes %s", path)
+	require.Equal(t, known, digests, "go test ./sim -run TestSmall -update writes %s", path)
 }
 
 // smallEqualsTwin compares a scenario with its naive twin, and returns what the twin says of it.

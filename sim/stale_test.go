@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -18,7 +19,7 @@ import (
 func TestPreemptionAcrossMicrobatchesEqualsTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	cover := map[string]int{}
-	for seed := range uint64(800) {
+	for seed := range uint64(soak.Part(800)) {
 		sc := fullPipeline(rand.New(rand.NewPCG(seed, 9)))
 		twin, j := runNaive(sc), newJournal()
 		compare(t, fmt.Sprint("seed ", seed), twin, j, run(t, sc.config(j)))
@@ -32,7 +33,7 @@ func TestPreemptionAcrossMicrobatchesEqualsTheNaiveTwin(t *testing.T) {
 		"behind others with tokens under way": 50, "tokens of batches that were left": 100, "tokens of two batches": 10,
 		"ended by a batch that was left": 10,
 	} {
-		assert.Greater(t, cover[what], least, what)
+		assert.GreaterOrEqual(t, cover[what], soak.Least(least+1), what)
 	}
 }
 
@@ -41,7 +42,7 @@ func TestPreemptionAcrossMicrobatchesEqualsTheNaiveTwin(t *testing.T) {
 func TestTokensUnderWayAreComputedAgainAsInTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	cover := map[string]int{}
-	for seed := range uint64(600) {
+	for seed := range uint64(soak.Part(600)) {
 		sc := serialPipeline(rand.New(rand.NewPCG(seed, 11)))
 		twin, j := runNaive(sc), newJournal()
 		compare(t, fmt.Sprint("seed ", seed), twin, j, run(t, sc.config(j)))
@@ -51,7 +52,7 @@ func TestTokensUnderWayAreComputedAgainAsInTheNaiveTwin(t *testing.T) {
 	}
 	for what, least := range map[string]int{"admitted with tokens under way": 300, "victims that had ended, and wait": 100,
 		"ended, and decode again": 1} {
-		assert.Greater(t, cover[what], least, what)
+		assert.GreaterOrEqual(t, cover[what], soak.Least(least+1), what)
 	}
 }
 
@@ -60,6 +61,9 @@ func TestPipelinesThatFailWhileFullEqualTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	cover := map[string]int{}
 	for i := range uint64(500) {
+		if soak.Brief() && i%3 > 0 && i != 400 {
+			continue
+		}
 		seed, stream, draw := i, uint64(10), fullPipeline
 		if i >= 400 { // in the first of these an engine fails while a sequence misses a step for want of blocks
 			seed, stream, draw = 842+i-400, 772, serialPipeline
@@ -84,7 +88,7 @@ func TestPipelinesThatFailWhileFullEqualTheNaiveTwin(t *testing.T) {
 	}
 	for what, least := range map[string]int{"steps lost": 200, "failures on a step boundary": 20,
 		"restarts between two tokens": 100, "preempted in another batch": 100} {
-		assert.Greater(t, cover[what], least, what)
+		assert.GreaterOrEqual(t, cover[what], soak.Least(least+1), what)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // asked is what the manifests of docs/ sweep, and instead is what the tests do.
@@ -42,6 +44,7 @@ func shell(t *testing.T, script string, env ...string) {
 // TestTheManifestsMakeOneSweep: the tasks of the Slurm array and the indices of the Kubernetes Job, run one after the
 // other as these would, merge to what one command writes.
 func TestTheManifestsMakeOneSweep(t *testing.T) {
+	soak.TakesLong(t)
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")
 	}

@@ -22,7 +22,7 @@ import (
 // TestDocumentationShowsRealOutput runs every command that a ```console block of the documentation has after "$ " and
 // compares what it prints. A line "…" stands for lines left out; what cat prints is a file that later commands of the
 // block find; make targets and the like are not run. -update writes what the commands print. Pages whose commands
-// search or repeat for long are left to make published.
+// search or repeat for long are left to make published, and by make test those, too, that take seconds.
 func TestDocumentationShowsRealOutput(t *testing.T) {
 	t.Setenv(asProgram, version) // workers that a command starts
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -30,6 +30,9 @@ func TestDocumentationShowsRealOutput(t *testing.T) {
 	printed := map[string]string{}
 	require.Greater(t, len(pages), 10, "the documentation has few pages")
 	long, all := []string{"sizing.md", "sensitivity.md", "validate.md", "cluster.md"}, soak.Asked() || *update
+	if soak.Brief() {
+		long = append(long, "workloads.md", "fleets.md", "reading-results.md", "sweeps.md", "kv-tiers.md", "slo.md")
+	}
 	unasked(t)
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if slices.Contains(long, filepath.Base(page)) && !all {

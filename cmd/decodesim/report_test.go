@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/page/pagetest"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // reportOf returns the page that a command leaves and checks what is true of every page: it is small, needs nothing
@@ -103,9 +104,7 @@ func TestTheReportOfAComparisonHasItsNumbers(t *testing.T) {
 }
 
 func TestTheReportOfASearchHasItsNumbers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a search is longer")
-	}
+	soak.TakesLong(t)
 	inDir(t, small)
 	page := reportOf(t, "size.json", 10, "size", "size-70b-64gpu", "--set", "budget.gpus=8", "--set", "requests=400",
 		"--set", "seeds=2")

@@ -22,7 +22,7 @@ func TestWhatIsDearNeedsNotEverySeed(t *testing.T) {
 		both + "rate: {at: 40}\nslo: ['ttft p95 <= 200ms', 'itl p95 <= 20ms']\n",
 	}
 	fewer := 0
-	for i := range soak.Cases(len(kinds), 40) {
+	for i := range soak.Cases(soak.Part(len(kinds)), 40) {
 		at := []int{23, 40, 61, 95}[(i+i/len(kinds))%4]
 		text := kinds[i%len(kinds)]
 		t.Run(fmt.Sprint(i, " at ", at), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // TestTheSmallestNumberIsTheOneThatAScanFinds, however far off the guess is.
@@ -147,6 +148,7 @@ workload:
 // however many there are, for one rank alone reads a prompt. Replicas of 16 ranks keep it. Answers take so long that
 // some runs of 800 requests cannot say whether requests pile up, and are lengthened.
 func TestPoolsThatAreTooSlowHideNoneThatAreNot(t *testing.T) {
+	soak.TakesLong(t)
 	a := size(t, studyOf(t, wide, "budget: {gpus: 96}\nrate: {at: 10}\nslo: [ttft p95 <= 2s, itl p95 <= 50ms]\n"+
 		"search: {topology: [disaggregated], parallel: [dp16-ep, dp64-ep], max_num_seqs: [256], "+
 		"max_num_batched_tokens: [8192]}\nrequests: 800\nseeds: 1\n"))

@@ -1,6 +1,9 @@
 package soak
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Asked reports whether the long version of the tests was asked for.
 func Asked() bool { return os.Getenv("DECODESIM_SOAK") != "" }
@@ -11,4 +14,32 @@ func Cases(usual, long int) int {
 		return long
 	}
 	return usual
+}
+
+// Brief reports whether make test asks, which leaves to make test-long what takes long: go test -short.
+func Brief() bool { return testing.Short() && !Asked() }
+
+// TakesLong leaves a test to make test-long.
+func TakesLong(t testing.TB) {
+	if Brief() {
+		t.Helper()
+		t.Skip("takes long: make test-long")
+	}
+}
+
+// Part returns n, or a third of it in make test.
+func Part(n int) int {
+	if Brief() {
+		return (n + 2) / 3
+	}
+	return n
+}
+
+// Least returns how often something has to come up at least, where all cases have to draw it so often: in make test,
+// where a third of them are drawn, a quarter of that.
+func Least(least int) int {
+	if Brief() {
+		return least / 4
+	}
+	return least
 }
