@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // own is measurements of a machine slower than expected; one row is of a model that is not known, one speculates.
@@ -152,6 +153,7 @@ func jsonOf(t *testing.T, x any) string {
 }
 
 func TestACalibrationIsTheSameToTheByte(t *testing.T) {
+	soak.TakesLong(t)
 	inData(t, own)
 	var want string
 	for i := range 4 {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -158,6 +159,7 @@ func TestRequestsThatAreNotTheSameAreReported(t *testing.T) {
 }
 
 func TestAComparisonIsTheSameToTheByte(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, small)
 	for _, procs := range []int{1, 2} {
 		before := runtime.GOMAXPROCS(procs)

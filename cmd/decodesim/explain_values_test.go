@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/explain"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // Each row of several values is the step that is explained alone under those values.
@@ -70,6 +71,7 @@ func TestWhatDoesNotFitIsARowOfTheTable(t *testing.T) {
 
 // The plot is written with the steps, or nothing is.
 func TestSeveralValuesAreDrawn(t *testing.T) {
+	soak.TakesLong(t)
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
 		{"--batch", "1,8,64", "--weights", "bf16,fp8"}, {"--weights", "bf16,fp8"}, {"--context", "4k,8k"},

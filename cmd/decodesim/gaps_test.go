@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -52,6 +53,7 @@ func TestWhatGapsAreMadeOfSumsToThem(t *testing.T) {
 
 // TestGapsAreTakenApartOnlyIfAsked: without, nothing tells of them, and everything else is the same to the byte.
 func TestGapsAreTakenApartOnlyIfAsked(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, small)
 	for _, out := range []string{"true", "false"} {
 		status, _, errOut := try("run", "chat.yaml", "--set", "output.attribution="+out, "--out", out)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/describe"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 func TestModelCheckCountsAModel(t *testing.T) {
@@ -60,6 +61,7 @@ func TestModelCheckRefusesWhatAScenarioWould(t *testing.T) {
 
 // TestWhatIsLeftOutIsNamedInEveryOutput: of a model's file, by every command that goes by it.
 func TestWhatIsLeftOutIsNamedInEveryOutput(t *testing.T) {
+	soak.TakesLong(t)
 	t.Chdir(t.TempDir())
 	const config = `{"model_type":"llama","hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":8,` +
 		`"intermediate_size":2048,"vocab_size":1000,"max_position_embeddings":2048,"mystery_dim":3}`

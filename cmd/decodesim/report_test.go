@@ -55,6 +55,7 @@ func TestTheReportOfARunHasTheNumbersOfItsSummary(t *testing.T) {
 
 // TestAPageSaysHowToGetItsResultAgain by a command that runs in the page's folder, whatever its name.
 func TestAPageSaysHowToGetItsResultAgain(t *testing.T) {
+	soak.TakesLong(t)
 	study := "scenario: chat.yaml\nbudget: {gpus: 1}\nslo: {ttft_ms: 2000, tpot_ms: 100}\nattainment: 0.9\n" +
 		"rate: {min: 1, max: 4}\nsearch: {topology: [colocated], tensor_parallel: [1]}\nrequests: 400\nseeds: 2\n"
 	for _, c := range []struct {
@@ -90,6 +91,7 @@ func TestAPageSaysHowToGetItsResultAgain(t *testing.T) {
 }
 
 func TestTheReportOfAFleetHasItsReplicasOverTime(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, small+"failures: [{pool: serve, replica: 0, at_s: 1, down_s: 1}]\n")
 	require.Contains(t, string(reportOf(t, "summary.json", 40, "run", "chat.yaml")), `"title":"Replicas"`)
 }
@@ -113,6 +115,7 @@ func TestTheReportOfASearchHasItsNumbers(t *testing.T) {
 
 // TestTheReportOfAFleetOfModelsHasItsNumbers, and its command finds the same fleet in its folder.
 func TestTheReportOfAFleetOfModelsHasItsNumbers(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, handed)
 	for name, text := range map[string]string{"a.yaml": member, "b.yaml": strings.Replace(member, "at: 20", "at: 30", 1),
 		"fleet.yaml": "budget: {gpus: 16, usd_per_hour: 100}\nfleet: [a.yaml, b.yaml]\n"} {
@@ -146,6 +149,7 @@ func TestTheReportOfAGridHasItsNumbers(t *testing.T) {
 }
 
 func TestTheReportOfASensitivityHasItsNumbers(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, small)
 	page := reportOf(t, "sensitivity.json", 100, "sensitivity", "chat.yaml", "--seeds", "2")
 	require.Contains(t, string(page), "Where the ranges come from")

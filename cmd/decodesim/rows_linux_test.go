@@ -11,11 +11,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // TestMemoryIsFlatInTheRowsOfATrace: twenty-five times as many rows take as much memory, of CSV, zipped or not, and of
 // JSON lines. What a run keeps of one row, or reads ahead, would be 4 MB at 80 bytes.
 func TestMemoryIsFlatInTheRowsOfATrace(t *testing.T) {
+	soak.TakesLong(t)
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "s.yaml")
 	require.NoError(t, os.WriteFile(scenario, []byte("name: rows\nmodel: llama-3.1-8b\npools:\n"+

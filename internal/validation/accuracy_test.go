@@ -92,6 +92,7 @@ func TestBuiltInConstantsFitPublicMeasurements(t *testing.T) {
 // TTFT is that of queues for the prefill pool, which a few percent of its speed make many times as long, and says less;
 // see docs/accuracy.md.
 func TestSeparatePoolsAreWithinReach(t *testing.T) {
+	soak.TakesLong(t)
 	// Decode workers with a max_num_seqs below the number of clients, as the names of their recipes say: TTFT is the wait
 	// to be admitted.
 	limited := func(r *measured.Run) bool { return r.Labels.Quality == "B" && r.Labels.Load == "1024/8192" }
