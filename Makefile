@@ -76,13 +76,14 @@ test test-long: export GOFLAGS = $(QUICK)
 test: ## the tests of every change: of what takes long, and of the draws of laws, a part
 	@go test -short -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) ./...
 
-# What tests leave out of make test by soak.TakesLong and soak.Part, and rapid, which tries a fifth: all laws of sim do.
-LONG := soak\.(TakesLong|Part)\(|rapid\.Check\(
+# What tests leave out of make test by package soak, and rapid, which tries a fifth: all laws of sim do. make published
+# has the pages.
+LONG := soak\.(TakesLong|Part|Brief)\(|rapid\.Check\(
 LAWS := cmd configs hardware internal policies sim/*/ tools workloads
 test-long: ## what make test leaves out: tests that take long, and the laws over all of their draws
 	@go test -vet=off ./sim
 	@go test -vet=off -run "^($$(grep -rhE '^func Test|$(LONG)' --include=*_test.go $(LAWS) | \
-		awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /soak\.|rapid\./ { print name }' | sort -u | paste -sd '|'))\$$" \
+		awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /soak\.|rapid\./ { print name }' | sort -u | paste -sd '|'))\$$" -skip ^TestDocumentation \
 		$$(grep -rlE '$(LONG)' --include=*_test.go $(LAWS) | xargs -n1 dirname | sort -u | sed 's#^#./#')
 
 soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants

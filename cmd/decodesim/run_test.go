@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -110,6 +111,9 @@ func TestTheScenarioOfARunRerunsIt(t *testing.T) {
 		"a closed loop":   {closed, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "flags" && name != "a trace" {
+				soak.TakesLong(t)
+			}
 			inDir(t, run.text)
 			require.NoError(t, os.WriteFile("t.csv",
 				[]byte("arrival_s,input_tokens,output_tokens\n0,5,9\n1,90,3\n1,4,1\n7,7,7\n"), 0o600))
@@ -182,6 +186,7 @@ func TestTheRequestsAddUpToTheSummary(t *testing.T) {
 }
 
 func TestManyRequestsHaveNoFileUnlessAskedFor(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, small)
 	long := []string{"run", "chat.yaml", "--set", "workload.requests=100001", "--set", "workload.output_tokens=null",
 		"--set", "workload.output_tokens.distribution=fixed", "--set", "workload.output_tokens.mean=2",

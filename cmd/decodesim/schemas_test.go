@@ -20,6 +20,7 @@ import (
 	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/sensitivity"
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/internal/sweep"
 	"github.com/decodesim/decodesim/internal/traffic"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -63,6 +64,9 @@ func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 			}
 			s["title"] = "What decodesim " + command + " --json prints"
 			schema := compiledSchema(t, name+".schema.json", s)
+			if command == "size" || command == "sensitivity" {
+				soak.TakesLong(t)
+			}
 			t.Chdir(t.TempDir())
 			writeInvented(t)
 			require.NoError(t, os.WriteFile("study.yaml", []byte("scenario: chat-8b\nbudget: {gpus: 2}\nrate: {at: 20}\n"+

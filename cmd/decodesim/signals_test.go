@@ -112,10 +112,7 @@ var ended = []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, s
 // TestAKillLeavesAllOrNothing ends runs at random instants from their start to after their end, with outputs in a new
 // directory, in one that holds a file of the user's, and in a file of their own.
 func TestAKillLeavesAllOrNothing(t *testing.T) {
-	kills := 8
-	if soak.Asked() {
-		kills = 1000
-	}
+	kills := soak.Cases(soak.Part(8), 1000)
 	inDir(t, handed)
 	args := []string{"run", "chat.yaml", "--headroom", "off", "--trace", "trace.json", "--out"}
 	began := time.Now()

@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // member is a study of a fleet that is searched in a moment.
 const member = "scenario: chat-8b\nrate: {at: 20}\nslo: {ttft_ms: 500, tpot_ms: 40}\nrequests: 400\nseeds: 1\n"
 
 func TestAFleetSharesItsBudget(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, handed)
 	for name, text := range map[string]string{"a.yaml": member, "b.yaml": member,
 		"fleet.yaml": "budget: {gpus: 16}\nfleet: [a.yaml, b.yaml]\n"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // inTrace works in a directory with a trace of a minute: 300 requests that come in rushes.
@@ -30,6 +31,7 @@ var oneLine = []string{"size", "--model", "meta-llama/Llama-3.1-8B-Instruct", "-
 // TestOneLineIsEnough: no study, no scenario. The answer is what a replay of the trace confirms, and as a study it is
 // the same.
 func TestOneLineIsEnough(t *testing.T) {
+	soak.TakesLong(t)
 	inTrace(t)
 	status, out, errOut := try(append(oneLine, "--out", "out")...)
 	require.Equal(t, exitOK, status, errOut)

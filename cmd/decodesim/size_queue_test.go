@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // distributed is a study of a few hundred short runs.
@@ -21,6 +23,7 @@ func searchArgs(out string) []string { return []string{"size", "study.yaml", "--
 
 // TestWorkersMakeASearch: the same bytes as one process, though the coordinator is killed, and a worker with it.
 func TestWorkersMakeASearch(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, handed)
 	require.NoError(t, os.WriteFile("study.yaml", []byte(distributed), 0o600))
 	require.NoError(t, program(t, searchArgs("serial")...).Run())
@@ -58,6 +61,7 @@ func TestWorkersMakeASearch(t *testing.T) {
 
 // TestWorkersAreHiredForASearch, whose answer goes to stdout alone; a signal ends them all.
 func TestWorkersAreHiredForASearch(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, handed)
 	require.NoError(t, os.WriteFile("study.yaml", []byte(distributed), 0o600))
 	serial, err := program(t, "size", "study.yaml", "--json").Output()

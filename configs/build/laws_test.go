@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -168,7 +169,7 @@ func TestAGrowingQueueDiffersFromABusyOne(t *testing.T) {
 		_, summary := simulate(t, s)
 		return summary
 	}
-	for seed := range uint64(8) {
+	for seed := range uint64(soak.Part(8)) {
 		assert.False(t, warned(run(seed, "workload.arrivals.rate=19"), growing), "busy, seed %d", seed)
 		assert.False(t, warned(run(seed, "workload.arrivals.rate=14", "workload.requests=50"), growing),
 			"a short run, seed %d", seed)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -75,6 +76,9 @@ workload:
 			"requests: 400\nseeds: 1\nsearch: {tensor_parallel: [1]}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "the most" || name == "sessions" {
+				soak.TakesLong(t)
+			}
 			study := studyOf(t, s.scenario, s.study)
 			written := func(o Options) string {
 				answer, _, err := Search(t.Context(), study, o)

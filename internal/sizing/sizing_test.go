@@ -18,6 +18,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -118,6 +119,7 @@ func TestATextbookDecodesNearlyAtTheBound(t *testing.T) {
 
 // TestMoreGPUsCarryNoLess, whatever the topology; and nothing sustains more than the roofline limit.
 func TestMoreGPUsCarryNoLess(t *testing.T) {
+	soak.TakesLong(t)
 	last := 0.0
 	for _, gpus := range []int{2, 4, 8} {
 		s := studyOf(t, chat, both+"budget: {gpus: 1}\nrate: {min: 1, max: 500}\nrequests: 2000\nseeds: 2\n",
@@ -167,6 +169,7 @@ func TestTheCheapestIsTheOneThatBruteForceFinds(t *testing.T) {
 }
 
 func TestTheAnswerDoesNotDependOnTheCores(t *testing.T) {
+	soak.TakesLong(t)
 	var texts []string
 	for _, cores := range []int{1, 4} {
 		before := runtime.GOMAXPROCS(cores)

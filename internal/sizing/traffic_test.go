@@ -12,6 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -85,6 +86,7 @@ func TestTheBestScenarioReplaysTheTrace(t *testing.T) {
 // What a deployment sustains of long sessions must not depend on how many requests a study asks for: a run that ends
 // before its sessions are all there offers a fraction of what they come to, and would sustain any rate.
 func TestTheCapacityForSessionsDoesNotDependOnTheLengthOfRuns(t *testing.T) {
+	soak.TakesLong(t)
 	const agents = `
 model: llama-3.1-8b
 pools: [{gpu: h100-sxm, max_num_seqs: 16}]
