@@ -41,8 +41,8 @@ func smallScenario(s *small.Scenario) scenario {
 	return sc
 }
 
-// TestSmallScenariosEqualTheNaiveTwin, in which each token of a budget counts; in make test a third of them. What the twin says of them is what the
-// tests of policies compare with.
+// TestSmallScenariosEqualTheNaiveTwin, in which each token of a budget counts; in make test a third of them. What the
+// twin says of them is what the tests of policies compare with.
 func TestSmallScenariosEqualTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "internal", "small", small.File)
