@@ -222,15 +222,12 @@ func (n *naive) refresh(in *naiveInstance, visible []*naiveRequest) {
 // byTree returns the list as a walk of the tree meets the requests: the heavier child first, a node after its children.
 func (n *naive) byTree(in *naiveInstance, list []*naiveRequest) (order []*naiveRequest) {
 	at := map[*naiveNode][]*naiveRequest{}
-	for range 2 { // a walk may split the node at which another has ended
-		clear(at)
-		for _, r := range list {
-			x := n.lookupTree(in, r, r.Prompt+r.Emitted).node
-			if x == nil {
-				x = in.tree.root
-			}
-			at[x] = append(at[x], r)
+	for _, r := range list { // of a node that a later walk splits, the part behind is the same node
+		x := n.lookupTree(in, r, r.Prompt+r.Emitted).node
+		if x == nil {
+			x = in.tree.root
 		}
+		at[x] = append(at[x], r)
 	}
 	var weight func(x *naiveNode) int
 	weight = func(x *naiveNode) int {

@@ -81,27 +81,27 @@ func (w *Work) matched() int32 { return (w.match.Cached + w.match.Offloaded) * w
 // free before it computes any: cached blocks that no sequence has.
 func (w *Work) CachedFree() int64 { return int64(w.match.Free) * int64(w.in.cache.BlockSize()) }
 
-// CachedPath appends to path the nodes of Contents, from the root on, of whose blocks the cache has some for r, the
-// request that CachedTokens was asked of last.
+// CachedPath appends to path the nodes, from the root on, that have what is cached of r, which waits: of Contents or,
+// with a radix tree, of that. It touches none.
 func (w *Work) CachedPath(r *Request, path []int32) []int32 {
-	if w.match.Cached+w.match.Offloaded > 0 {
-		return w.in.cache.Nodes(r.prompt(), w.match, path)
+	if cache := &w.in.cache; cache.Radix() {
+		path = cache.Branch(r.slot, r.prompt(), r.Prompt+r.Emitted, path)
+	} else if w.CachedTokens(r) > 0 {
+		path = cache.Nodes(r.prompt(), w.match, path)
 	}
 	return path
 }
 
-// Touch is CachedTokens for a policy that sorts a queue. With a radix tree the last token of a prompt may be among
-// them.
+// Touch is CachedTokens for a policy that sorts a queue. A radix tree may have the last token of a prompt, too.
 func (w *Work) Touch(r *Request) int32 {
 	cache := &w.in.cache
 	if !cache.Radix() {
 		return w.CachedTokens(r)
 	}
 	w.match = kv.Match{}
-	if !cache.Matchable(r.slot, r.prompt()) {
-		return 0
+	if cache.Matchable(r.slot, r.prompt()) {
+		w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted+1)
 	}
-	w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted+1)
 	return w.matched()
 }
 

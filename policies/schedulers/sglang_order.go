@@ -69,29 +69,22 @@ func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) bool {
 		return false
 	}
 	c.matches, c.path, c.begins = c.matches[:0], c.path[:0], c.begins[:0]
-	for i := 0; by == DFSWeight && in.Cache().Radix() && in.Waiting(i) != nil; i++ {
-		w.Touch(in.Waiting(i)) // a later request may split the nodes of an earlier one
-	}
 	for i := int32(0); ; i++ {
 		r := in.Waiting(int(i))
 		if r == nil {
 			break
 		}
 		cached := w.Touch(r)
-		m := match{i: i, tokens: min(cached, r.Pending()-1), from: int32(len(c.path))}
-		if by == DFSWeight {
-			c.path = w.CachedPath(r, c.path)
-		} else if cached <= sharedTokens && c.waitsFor(w.Begins(r, sharedTokens)) {
+		m := match{i: i, tokens: min(cached, r.Pending()-1)}
+		if by == LPM && cached <= sharedTokens && c.waitsFor(w.Begins(r, sharedTokens)) {
 			m.tokens = -1
 		}
-		m.to = int32(len(c.path))
 		c.matches = append(c.matches, m)
 	}
 	if by == LPM {
 		slices.SortStableFunc(c.matches, func(a, b match) int { return int(b.tokens) - int(a.tokens) })
 	} else {
-		c.visits = append(c.visits[:0], c.path...)
-		slices.Sort(c.visits)
+		c.walk(in, w)
 		slices.SortStableFunc(c.matches, c.depthFirst)
 	}
 	c.order = c.order[:0]
@@ -100,6 +93,20 @@ func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) bool {
 	}
 	in.Arrange(c.order)
 	return true
+}
+
+// walk notes the paths of all matches, after them, because a later request may split the nodes of an earlier one. It
+// touches no node: SGLang matches each request once and then sorts by the last nodes of the matches (0.5.23,
+// managers/schedule_policy.py, _compute_prefix_matches and _sort_by_dfs_weight).
+func (c *sorter) walk(in *sim.Instance, w *sim.Work) {
+	for k := range c.matches {
+		m := &c.matches[k]
+		m.from = int32(len(c.path))
+		c.path = w.CachedPath(in.Waiting(int(m.i)), c.path)
+		m.to = int32(len(c.path))
+	}
+	c.visits = append(c.visits[:0], c.path...)
+	slices.Sort(c.visits)
 }
 
 // waitsFor reports whether a request that begins like this waits for another one, which the cache has nothing of

@@ -269,13 +269,15 @@ func (k *Cache) Forget(slot int32) {
 	}
 }
 
-// Nodes appends to path the nodes, from the root on, in which the blocks of a match of a prompt end: nodes of Contents
-// or, with a radix tree, of that.
+// Nodes appends to path the nodes of Contents, from the root on, in which the blocks of a match of a prompt end.
 func (k *Cache) Nodes(p Prompt, m Match, path []int32) []int32 {
-	if k.radix != nil {
-		return k.radix.walk(m.node, path)
-	}
 	return k.prefix.walk(p, m.Cached+m.Offloaded, path)
+}
+
+// Branch appends to path the nodes of the radix tree, from the root on, that have so many tokens of the request in
+// slot, as far as the tree has them. It leaves the order of eviction as it is.
+func (k *Cache) Branch(slot int32, p Prompt, tokens int32, path []int32) []int32 {
+	return k.radix.walk(k.radix.peek(slot, p, k.radix.full(tokens)).node, path)
 }
 
 // Evicted returns how many blocks of content have been evicted so far.

@@ -213,8 +213,8 @@ func (p *radix) peek(slot int32, q Prompt, limit int32) Match {
 	if x.owner == 0 {
 		limit = min(limit, p.full(x.tokens))
 	}
-	_, n := p.follow(&x, limit, false)
-	return Match{Cached: n}
+	last, n := p.follow(&x, limit, false)
+	return Match{Cached: n, node: last}
 }
 
 // unlocked returns how many blocks up to the end of node i no sequence has.
