@@ -106,7 +106,23 @@ func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError,
 		Model: model, GPU: p.GPU.Name(), OwnGPU: own, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
 		Deployments: e.Deployments,
 		TPOT:        metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
+		Without: strings.Join(unmeasuredParts(s, p), ", "),
 	}, ok
+}
+
+// unmeasuredParts names what a pool of a scenario does that no run of the table did: rows that draft tokens do not say
+// how many were accepted, and no other of data A says that it has adapters or a cache below the memory of its GPUs.
+func unmeasuredParts(s *configs.Scenario, p *configs.Pool) (parts []string) {
+	if s.Speculation.On() {
+		parts = append(parts, "speculation")
+	}
+	if p.EnableLoRA {
+		parts = append(parts, "LoRA adapters")
+	}
+	if p.KVTiers != nil || p.KVOffloadingSize > 0 {
+		parts = append(parts, "KV tiers")
+	}
+	return parts
 }
 
 // ownGPU reports whether an accelerator is one of the user's, in a file or by figures over the catalog's, of which
@@ -158,9 +174,21 @@ func Sentence(x *metrics.ExpectedError) string {
 	errors := fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s)", percent(x.TPOT.MedianPct),
 		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct))
 	if x.OwnGPU {
-		return Because(x) + ": " + errors + "; " + runs // what is unknown comes first
+		return Because(x) + ": " + errors + "; " + runs + Lacking(x) // what is unknown comes first
 	}
-	return errors + ": " + Because(x) + "; " + runs
+	return errors + ": " + Because(x) + "; " + runs + Lacking(x)
+}
+
+// Lacking says what the scenario has and no run that the errors are of did; empty: nothing.
+func Lacking(x *metrics.ExpectedError) string {
+	if x.Without == "" {
+		return ""
+	}
+	list := x.Without
+	if i := strings.LastIndex(list, ", "); i >= 0 {
+		list = list[:i] + " or " + list[i+2:]
+	}
+	return "; none of the runs had " + list
 }
 
 // Because says what was measured that the errors are of.

@@ -14,10 +14,11 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-func scenario(t *testing.T, pools string) *configs.Scenario {
+func scenario(t *testing.T, pools string, more ...string) *configs.Scenario {
 	const load = "workload: {closed_loop: {concurrency: 1}, requests: 1, prompt_tokens: " +
 		"{distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 10}}\n"
-	s, err := configs.Read("s", []byte("model: llama-3.1-70b\npools: ["+pools+"]\n"+load), configs.Options{})
+	s, err := configs.Read("s", []byte("model: llama-3.1-70b\npools: ["+pools+"]\n"+load+
+		strings.Join(more, "")), configs.Options{})
 	require.NoError(t, err)
 	return s
 }
@@ -206,4 +207,28 @@ func TestTheErrorOfAGPUOfOnesOwnIsUnknown(t *testing.T) {
 	x := Of(scenario(t, "{gpu: {from: h100-sxm, price_per_hour: 1}, tensor_parallel: 4}"))
 	require.Len(t, x, 1)
 	assert.False(t, x[0].OwnGPU)
+}
+
+// TestWhatNoRunHadIsSaid: errors of plain servers say nothing of drafts, adapters or caches on drives, and the user who
+// reads them has to know. What a file says of its own runs is the user's to judge.
+func TestWhatNoRunHadIsSaid(t *testing.T) {
+	const lora, host, tiers = ", enable_lora: true, max_loras: 2, max_lora_rank: 16", ", kv_offloading_size: 10",
+		", engine: sglang, kv_offloading_size: 10, kv_tiers: {nvme: {size_gib: 1000, read_bps: 1e10, write_bps: 1e10}}"
+	const drafts = "speculation: {method: ngram, num_speculative_tokens: 2, acceptance: {process: iid, rate: 0.5}}"
+	for _, c := range []struct{ pool, more, without, says string }{
+		{"", "", "", "left out of the fit; 10 runs of 2 deployments"},
+		{"", drafts, "speculation", "; 10 runs of 2 deployments; none of the runs had speculation"},
+		{lora, "", "LoRA adapters", "; none of the runs had LoRA adapters"},
+		{host, "", "KV tiers", "; none of the runs had KV tiers"},
+		{tiers, "", "KV tiers", "; none of the runs had KV tiers"},
+		{lora + host, drafts, "speculation, LoRA adapters, KV tiers",
+			"; none of the runs had speculation, LoRA adapters or KV tiers"},
+	} {
+		pool := "{gpu: h100-sxm, tensor_parallel: 4" + c.pool + "}"
+		s := scenario(t, pool, c.more)
+		x, ok := small().of(s, &s.Pools[0])
+		require.True(t, ok)
+		assert.Equal(t, c.without, x.Without, pool)
+		assert.True(t, strings.HasSuffix(Sentence(&x), c.says), Sentence(&x))
+	}
 }

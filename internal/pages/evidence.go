@@ -27,7 +27,7 @@ func Accuracy(errors []metrics.ExpectedError) page.Section {
 		}
 		lines = lines[1:]
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{
-			page.Words(expected.Because(x)), page.Number(text.Count(x.Runs), at+"runs", float64(x.Runs)),
+			page.Words(expected.Because(x) + expected.Lacking(x)), page.Number(text.Count(x.Runs), at+"runs", float64(x.Runs)),
 			percent(at+"tpot.median_abs_error_pct", x.TPOT.MedianPct), percent(at+"tpot.p90_abs_error_pct", x.TPOT.P90Pct),
 			percent(at+"ttft.median_abs_error_pct", x.TTFT.MedianPct), percent(at+"ttft.p90_abs_error_pct", x.TTFT.P90Pct),
 		}})

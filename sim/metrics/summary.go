@@ -49,6 +49,7 @@ type ExpectedError struct {
 	Engine      string      `json:"engine"`
 	LeftOut     string      `json:"left_out"`            // deployment: it was measured; pair, gpu, model …: that was not
 	Measured    string      `json:"errors_of,omitempty"` // the engine that the errors are of; absent: all of them
+	Without     string      `json:"without,omitempty"`   // what the scenario has and no run did: speculation, KV tiers …
 	Runs        int         `json:"runs"`
 	Deployments int         `json:"deployments"`
 	TPOT        ErrorSpread `json:"tpot"`
