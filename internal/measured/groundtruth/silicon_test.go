@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -239,4 +240,23 @@ func TestEverySharedSweepIsARun(t *testing.T) {
 		"TTFT is not to be trusted (flag ttft_low_trust)": 149,
 	}, withheld)
 	measuredtest.BuildAll(t, f)
+}
+
+// TestNoRunOfSiliconDraftsOrHasAdaptersOrTiers: errors to expect are of these runs, and the line that says them says of
+// a scenario that has such parts that none of the runs had (internal/expected).
+func TestNoRunOfSiliconDraftsOrHasAdaptersOrTiers(t *testing.T) {
+	f, runs := measuredtest.ReadShared(t, "A_aic_silicon.csv"), 0
+	for _, run := range f.Runs {
+		if run.Skip != "" {
+			continue
+		}
+		runs++
+		s, err := configs.Read(run.ID, []byte(run.Scenario), configs.Options{})
+		require.NoError(t, err)
+		require.False(t, s.Speculation.On(), run.ID)
+		for _, p := range s.Pools {
+			require.False(t, p.EnableLoRA || p.KVTiers != nil || p.KVOffloadingSize > 0, run.ID)
+		}
+	}
+	require.Greater(t, runs, 1000)
 }
