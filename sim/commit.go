@@ -369,3 +369,20 @@ func (p *phases) count(s *step, n int, d Duration, stages int) {
 		p.mixedSteps += int64(n)
 	}
 }
+
+// PoolTotalsNow is PoolTotals with the time of the steps under way, which those count once they have ended. It is for
+// observers.
+func (c *Cluster) PoolTotalsNow(i int) PoolTotals {
+	t := c.PoolTotals(i)
+	for in := range built(c.pools[i].all) {
+		if in.step.end == Forever || in.cold || c.now <= in.step.start {
+			continue
+		}
+		var p phases
+		d := c.now.Sub(in.step.start)
+		p.count(&in.step, in.ended(c.now), d, 1)
+		t.BusyS += d.Seconds()
+		t.Phases.add(&p)
+	}
+	return t
+}

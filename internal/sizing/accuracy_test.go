@@ -4,8 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -72,7 +78,7 @@ func TestTokensCostWhatTheyDoWhileTheLoadGoesOn(t *testing.T) {
 	s := &metrics.Summary{Tokens: metrics.Tokens{Prompt: 2e6, Output: 1e6}, Cost: &metrics.Cost{USDPerHour: 36,
 		USDPerMillionOutputTokens: 5, Split: &metrics.Split{InputShare: 0.25, USDPerMillionInputTokens: 9,
 			USDPerMillionOutputTokens: 9}}}
-	x := costOf(s, 100) // seconds, of a cent each
+	x := costOf(s, &metrics.Description{}, &going{}, 100) // seconds, of a cent each
 	assert.InDelta(t, 1, x.USDPerMillionOutputTokens, 1e-12)
 	assert.InDelta(t, 0.125, x.Split.USDPerMillionInputTokens, 1e-12)
 	assert.InDelta(t, 0.75, x.Split.USDPerMillionOutputTokens, 1e-12)
@@ -86,4 +92,48 @@ func TestWhatIdlingCostsIsASumThatSomebodyCounts(t *testing.T) {
 		spendingWords(r))
 	r.Cost.IdleUSDPerHour = 0.01
 	assert.Contains(t, spendingWords(r), "It takes $0.0100 of the $2.25 per hour idle")
+}
+
+// goesOn is a prompt every 40 ms, which takes 20.6 ms of one GPU, and 400 tokens on another, which takes seconds.
+const goesOn = `
+model: llama-3.1-8b
+pools:
+  - {name: p, role: prefill, gpu: {from: h100-sxm, price_per_hour: 2}, engine: textbook}
+  - {name: d, role: decode, gpu: {from: h100-sxm, price_per_hour: 3}, engine: textbook}
+workload:
+  arrivals: {process: constant, rate: 25}
+  prompt_tokens: {distribution: fixed, mean: 1024}
+  output_tokens: {distribution: fixed, mean: 400}
+energy: {}
+`
+
+// TestWhatIdlesWhileTheLoadGoesOn: half of the time of a GPU that reads a prompt in half of the time between two. While
+// the last answers are written it reads none, of which a load that goes on knows nothing; in a short run that is most
+// of the time. So it is with energy: a short run and a long one say the same.
+func TestWhatIdlesWhileTheLoadGoesOn(t *testing.T) {
+	replay := func(requests string) (g *going, d metrics.Description, s *metrics.Summary, promptS float64) {
+		scenario, err := configs.Read("s", []byte(goesOn+"\n"), configs.Options{Set: []string{"workload.requests=" + requests}})
+		require.NoError(t, err)
+		observe := func(b *build.Built) run.Observer {
+			var x sim.Segment
+			b.Config.Pools[0].Model.(*hardware.Roofline).Price([]sim.Shape{{
+				Prefills: 1, PrefillTokens: 1024, PrefillPairs: 1024 * 1025 / 2, PrefillCtx: 1024, Outputs: 1,
+			}}, &x)
+			promptS, g = x.First.Seconds(), newGoing(b.SpanS, 0.5)
+			return g
+		}
+		require.NoError(t, load.Replayed(t.Context(), scenario, "test", observe, func(b *build.Built, r *run.Result) {
+			s, d = r.Summary, b.Describe("", r.Summary.Requests.Arrived)
+		}))
+		return g, d, s, promptS
+	}
+	g, d, short, promptS := replay("300")
+	idle := 2 * (1 - promptS*25) // the other one always has an answer to write
+	assert.InEpsilon(t, idle, g.idleUSDPerHour(&d), 1e-3)
+	assert.InEpsilon(t, idle, costOf(short, &d, g, 12).IdleUSDPerHour, 1e-3)
+	assert.Greater(t, short.Cost.IdleUSDPerHour, 1.1*idle, "of the whole run")
+	long, dLong, whole, _ := replay("3000")
+	assert.InEpsilon(t, long.energyOf(whole.Energy, &dLong).JPerOutputToken, g.energyOf(short.Energy, &d).JPerOutputToken,
+		0.02)
+	assert.Greater(t, short.Energy.JPerOutputToken, 1.05*whole.Energy.JPerOutputToken)
 }

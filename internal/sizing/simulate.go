@@ -143,7 +143,8 @@ func (z *sizer) runOnce(d *deployment, r *order) (x outcome, grows bool, err err
 	config.Sink, config.TraceEvery = j, 0
 	j.follow(b.Wire().Stream(), &config)
 	config.Cancelled = j.broken
-	k := newGrowth(z.load, all)
+	k, g := newGrowth(z.load, all), newGoing(b.SpanS, float64(from)/max(1, b.Requests))
+	g.Observe(&config)
 	c, err := run.Drive(z.ctx, config, k.watch)
 	switch {
 	case z.ctx.Err() != nil:
@@ -158,7 +159,7 @@ func (z *sizer) runOnce(d *deployment, r *order) (x outcome, grows bool, err err
 		return x, false, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
-	x.Spending = spendingOf(b, c, j.Recorded)
+	x.Spending = spendingOf(b, c, g, j.Recorded)
 	x.Goodput *= z.load.Turns // it is of requests, whatever the rate is of
 	if x.Verdicts != nil && d.disaggregates() {
 		x.transferred(j, &z.slo)

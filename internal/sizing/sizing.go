@@ -339,10 +339,18 @@ func (z *sizer) check(best *configs.Scenario) error {
 		replayed.Energy = configs.DefaultEnergy()
 	}
 	var summary *metrics.Summary
+	var d metrics.Description
 	spanS := 0.0
 	resolved := best // its servers are started with the limits that follow from their memory
-	err := load.Replayed(z.ctx, replayed, z.options.Version, func(b *build.Built, r *run.Result) {
+	var g *going
+	observe := func(b *build.Built) run.Observer {
+		all := b.Requests
+		g = newGoing(b.SpanS, float64(z.load.Unmeasured(int64(all)))/max(1, all))
+		return g
+	}
+	err := load.Replayed(z.ctx, replayed, z.options.Version, observe, func(b *build.Built, r *run.Result) {
 		summary, spanS, resolved = r.Summary, b.SpanS, b.Scenario
+		d = b.Describe("", r.Summary.Requests.Arrived)
 		z.out.show(b, r)
 	})
 	if err != nil {
@@ -350,7 +358,7 @@ func (z *sizer) check(best *configs.Scenario) error {
 	}
 	r := &Replay{Arrived: summary.Requests.Arrived, Requests: summary.Requests.Completed,
 		RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules,
-		Cost: costOf(summary, spanS), Energy: summary.Energy, Gaps: summary.Gaps}
+		Cost: costOf(summary, &d, g, spanS), Energy: g.energyOf(summary.Energy, &d), Gaps: summary.Gaps}
 	if rule := z.slo.shareRule(); rule != nil && summary.SLO != nil {
 		r.SLO = slices.Concat([]metrics.Verdict{rule.Judge(summary.SLO.Attainment)}, r.SLO)
 	}

@@ -22,9 +22,97 @@ type Spending struct {
 	Split           *metrics.Split `json:"split,omitempty"`             // of the rent, between prompts and outputs
 }
 
+// going is what a run took while its load went on: from the end of its warm-up until its requests have arrived. Before,
+// the deployment is empty; after, ever more of it waits for the last answers, which never come to an end where users go
+// on to ask.
+type going struct {
+	marks  [2]sim.Time
+	pools  [2][]sim.PoolTotals // until each mark; nil: the run ended before
+	tokens [2]int64            // emitted
+}
+
+// newGoing returns the observer of a run whose requests arrive in so many seconds, a share of which is its warm-up.
+func newGoing(spanS, warm float64) *going {
+	at := func(s float64) sim.Time { return sim.Time(0).Add(sim.Seconds(min(sim.HorizonS, max(0, s)))) }
+	return &going{marks: [2]sim.Time{at(warm * spanS), at(spanS)}}
+}
+
+// Observe has g observe a run, beside whatever else does.
+func (g *going) Observe(config *sim.Config) {
+	observe, due, seen := config.Observe, sim.Time(0), 0
+	config.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+		switch {
+		case observe == nil:
+			due = sim.Forever
+		case now >= due:
+			due = observe(c, now)
+		}
+		for ; seen < len(g.marks) && now >= g.marks[seen]; seen++ {
+			for i := range c.Pools() {
+				g.pools[seen] = append(g.pools[seen], c.PoolTotalsNow(i))
+			}
+			g.tokens[seen] = c.State(now).OutputTokens
+		}
+		if seen < len(g.marks) {
+			return min(due, g.marks[seen])
+		}
+		return due
+	}
+}
+
+// Begin implements run.Observer.
+func (g *going) Begin(*sim.Cluster) {}
+
+// spanS is how long the load went on; 0: the run ended before its requests had arrived.
+func (g *going) spanS() float64 {
+	if g.pools[1] == nil {
+		return 0
+	}
+	return g.marks[1].Sub(g.marks[0]).Seconds()
+}
+
+// pool returns the times of the i-th pool while the load went on.
+func (g *going) pool(i int) (t sim.PoolTotals) {
+	from, to := &g.pools[0][i], &g.pools[1][i]
+	t.UpS, t.BusyS = to.UpS-from.UpS, to.BusyS-from.BusyS
+	t.Phases.PrefillS = to.Phases.PrefillS - from.Phases.PrefillS
+	t.Phases.DecodeBoundS = to.Phases.DecodeBoundS - from.Phases.DecodeBoundS
+	return t
+}
+
+// idleUSDPerHour returns the rent of the time in which no step runs.
+func (g *going) idleUSDPerHour(d *metrics.Description) (usd float64) {
+	for i := range d.Pools {
+		t := g.pool(i)
+		busy := min(1, max(0, t.BusyS/max(t.UpS, 1e-12)))
+		usd += float64(d.Pools[i].USDPerHourAt(t.UpS/g.spanS()) * (1 - busy))
+	}
+	return usd
+}
+
+// energyOf returns what a run drew, with means over the time in which its load went on. Tokens and requests are in the
+// proportion in which the whole run has them.
+func (g *going) energyOf(e *metrics.Energy, d *metrics.Description) *metrics.Energy {
+	if e == nil || g.tokens[1] == g.tokens[0] || g.spanS() == 0 {
+		return e
+	}
+	var sum float64
+	for i := range d.Pools {
+		t := g.pool(i)
+		j := d.Pools[i].Power.Joules(&t)
+		sum += max(1, d.Grid.PUE) * (j.Idle + j.Prefill + j.Decode + j.Host)
+	}
+	x, perToken := *e, sum/float64(g.tokens[1]-g.tokens[0])
+	of := perToken / e.JPerOutputToken
+	x.JPerOutputToken, x.JPerRequest, x.MeanW = perToken, of*e.JPerRequest, sum/g.spanS()
+	x.GCO2PerMillion, x.USDPerMillion = of*e.GCO2PerMillion, of*e.USDPerMillion
+	x.USDPerHour = x.MeanW / 1000 * d.Grid.USD
+	return &x
+}
+
 // spendingOf returns what a run took; nil: neither power nor price is known, or nothing was emitted. Shares of the
 // power are the usual ones where the scenario says no others.
-func spendingOf(b *build.Built, c *sim.Cluster, completed int64) *Spending {
+func spendingOf(b *build.Built, c *sim.Cluster, g *going, completed int64) *Spending {
 	if b.Scenario.Energy == nil {
 		b.Scenario.Energy = configs.DefaultEnergy()
 	}
@@ -33,19 +121,15 @@ func spendingOf(b *build.Built, c *sim.Cluster, completed int64) *Spending {
 		return nil
 	}
 	d, s := b.Describe("", all.Arrived), &Spending{}
-	if e := metrics.EnergyOf(c, &d, completed); e != nil {
+	if e := g.energyOf(metrics.EnergyOf(c, &d, completed), &d); e != nil {
 		s.JPerOutputToken, s.JPerRequest, s.MeanW = e.JPerOutputToken, e.JPerRequest, e.MeanW
 		s.GCO2PerMillion = e.GCO2PerMillion
 	}
 	if x := metrics.SplitOf(c, &d, d.USDPerHour); x != nil {
 		s.Split = whileItGoesOn(x, d.USDPerHour, b.SpanS, all.PromptTokens, all.OutputTokens)
 	}
-	if d.USDPerHour > 0 {
-		for i := range d.Pools {
-			t := c.PoolTotals(i)
-			busy := min(1, t.BusyS/max(t.UpS, 1e-12))
-			s.IdleUSDPerHour += float64(d.Pools[i].USDPerHourAt(float64(d.Pools[i].Replicas)) * (1 - busy))
-		}
+	if d.USDPerHour > 0 && g.spanS() > 0 {
+		s.IdleUSDPerHour = g.idleUSDPerHour(&d)
 	}
 	if *s == (Spending{}) {
 		return nil
@@ -61,12 +145,16 @@ func whileItGoesOn(x *metrics.Split, usdPerHour, spanS float64, prompt, output i
 		USDPerMillionOutputTokens: (1 - x.InputShare) * usd / float64(output)}
 }
 
-// costOf is the rent of a replay, with tokens at the price that they have while its load goes on; nil: it has none.
-func costOf(s *metrics.Summary, spanS float64) *metrics.Cost {
+// costOf is the rent of a replay, with tokens at the price that they have while its load goes on, and idle for as much
+// of it as then; nil: it has none.
+func costOf(s *metrics.Summary, d *metrics.Description, g *going, spanS float64) *metrics.Cost {
 	if s.Cost == nil || !(spanS > 0) {
 		return s.Cost
 	}
 	x, output := *s.Cost, s.Tokens.Output
+	if g.spanS() > 0 {
+		x.IdleUSDPerHour = g.idleUSDPerHour(d)
+	}
 	x.USDPerMillionOutputTokens = 1e6 * x.USDPerHour / 3600 * spanS / float64(output)
 	if x.Split != nil {
 		x.Split = whileItGoesOn(x.Split, x.USDPerHour, spanS, s.Tokens.Prompt, output)
