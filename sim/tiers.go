@@ -321,8 +321,9 @@ func (t *PoolTotals) addTiers(in *Instance) {
 // is there; those behind it are admitted meanwhile. Copies of a worker come one after the other
 // (vllm/v1/kv_offload/cpu/gpu_worker.py:699).
 //
-// There, a request that asks for blocks which are just being loaded waits for them, and here it loads its own. A
-// request whose client has cancelled it keeps its blocks there until they have come, and here it frees them at once.
+// There, a request that asks for blocks which are just being loaded waits for them (offloading/scheduler.py:1022), and
+// here it loads its own. A request whose client has cancelled it keeps its blocks there until they have come
+// (v1/core/sched/scheduler.py:3016), and here it frees them at once.
 
 // hostMemory is what a load comes from, in place of a tier.
 const hostMemory = -1
