@@ -184,10 +184,10 @@ func TestAShorterRunLeavesTheSameShareUnmeasured(t *testing.T) {
 		assert.Greater(t, x.Summary.Latency.TTFT.N, least, name)
 	}
 	var x stepX
-	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1", &x))
-	assert.Contains(t, x.YAML, "warmup_s: 20 ", "all of its requests come")
-	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=100", &x))
-	assert.Contains(t, x.YAML, "warmup_s: 3")
+	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=4000", &x))
+	assert.Contains(t, x.YAML, "warmup_s: 60 ", "all of its requests come")
+	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=120", &x))
+	assert.Contains(t, x.YAML, "warmup_s: 2 ")
 	assert.Contains(t, x.YAML, "workload.warmup_s is shorter")
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // galleryLeast is how many scenarios are to be built in, and gallerySample that every so many are run in make test.
@@ -136,6 +137,27 @@ func galleryRun(t *testing.T, name string, set ...string) (string, *configs.Scen
 	var printed bytes.Buffer
 	require.NoError(t, results.Print(&printed, b, &results.Result{Result: r}, false, false))
 	return printed.String(), s, r
+}
+
+// TestWideEPSaysTheSameUnderEverySeed: its longest answers take a minute and a half, and a run that is not many times
+// as long says what its length made of them.
+func TestWideEPSaysTheSameUnderEverySeed(t *testing.T) {
+	var first *metrics.Summary
+	for seed := 1; seed <= 5; seed++ {
+		_, _, r := galleryRun(t, "wide-ep-r1", fmt.Sprintf("seed=%d", seed), "output.attribution=false")
+		s := r.Summary
+		require.NotNil(t, s.Steady)
+		require.Empty(t, s.Steady.DependsOnLength, "seed %d", seed)
+		if first == nil {
+			first = s
+		}
+		assert.InEpsilon(t, first.Latency.TTFT.P50, s.Latency.TTFT.P50, 0.05, "seed %d", seed)
+		assert.InEpsilon(t, first.Latency.TTFT.P95, s.Latency.TTFT.P95, 0.15, "seed %d", seed)
+		assert.InEpsilon(t, first.Latency.TPOT.P50, s.Latency.TPOT.P50, 0.01, "seed %d", seed)
+		assert.InEpsilon(t, first.Latency.TPOT.P95, s.Latency.TPOT.P95, 0.04, "seed %d", seed)
+		assert.InEpsilon(t, first.Cost.USDPerMillionOutputTokens, s.Cost.USDPerMillionOutputTokens, 0.06, "seed %d", seed)
+		assert.Greater(t, s.SLO.Attainment, 0.99, "seed %d", seed)
+	}
 }
 
 // galleryAbridged takes the headline from what a run prints; moving: its fleet changes, so that time matters.

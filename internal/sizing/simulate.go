@@ -159,6 +159,11 @@ func (z *sizer) runOnce(d *deployment, r *order) (x outcome, grows bool, err err
 		return x, false, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
+	if g.spanS() > 0 {
+		for i := range x.Busy {
+			x.Busy[i] = g.busy(i)
+		}
+	}
 	x.Spending = spendingOf(b, c, g, j.Recorded)
 	x.Goodput *= z.load.Turns // it is of requests, whatever the rate is of
 	if x.Verdicts != nil && d.disaggregates() {

@@ -80,12 +80,17 @@ func (g *going) pool(i int) (t sim.PoolTotals) {
 	return t
 }
 
+// busy returns the share of the time in which steps of the i-th pool ran.
+func (g *going) busy(i int) float64 {
+	t := g.pool(i)
+	return min(1, max(0, t.BusyS/max(t.UpS, 1e-12)))
+}
+
 // idleUSDPerHour returns the rent of the time in which no step runs.
 func (g *going) idleUSDPerHour(d *metrics.Description) (usd float64) {
 	for i := range d.Pools {
-		t := g.pool(i)
-		busy := min(1, max(0, t.BusyS/max(t.UpS, 1e-12)))
-		usd += float64(d.Pools[i].USDPerHourAt(t.UpS/g.spanS()) * (1 - busy))
+		up := g.pool(i).UpS / g.spanS()
+		usd += float64(d.Pools[i].USDPerHourAt(up) * (1 - g.busy(i)))
 	}
 	return usd
 }
