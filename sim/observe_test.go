@@ -89,6 +89,27 @@ func TestInstancesCountWhatTheirPoolDoes(t *testing.T) {
 	}
 }
 
+// TestAPoolIsBusyWithTheStepUnderWay: who looks at it halfway through a run of steps counts the time until then.
+func TestAPoolIsBusyWithTheStepUnderWay(t *testing.T) {
+	for _, ranks := range []int{1, 2} {
+		sc := scenario{size: 1, blocks: 64, blockSize: 1, maxLen: 40, model: ticks(sim.Second), ranks: ranks,
+			policy:   &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+			requests: []sim.Request{{Prompt: 2, Output: 18, Arrival: sim.Time(sim.Second)}}}
+		c, seen := sc.config(newJournal()), 0
+		c.Observe = func(cl *sim.Cluster, now sim.Time) sim.Time {
+			p := cl.PoolTotalsNow(0)
+			require.InDelta(t, now.Seconds(), p.UpS, 1e-9)
+			require.InDelta(t, max(0, now.Seconds()-1), p.BusyS, 1e-9, "%d ranks at %v", ranks, now)
+			require.InDelta(t, min(1, max(0, now.Seconds()-1)), p.Phases.PrefillS, 1e-9, "the first second is the prompt's")
+			seen++
+			return now.Add(700 * sim.Millisecond)
+		}
+		cl := run(t, c)
+		require.Greater(t, seen, 20)
+		require.Equal(t, cl.PoolTotals(0), cl.PoolTotalsNow(0), "nothing is under way at the end")
+	}
+}
+
 // TestAnInstanceKnowsWhatItHasCached: of two shared blocks of 16 tokens those that the second prompt has not pushed
 // out, and nothing beyond what is shared.
 func TestAnInstanceKnowsWhatItHasCached(t *testing.T) {
