@@ -26,9 +26,8 @@ type Spending struct {
 // the deployment is empty; after, ever more of it waits for the last answers, which never come to an end where users go
 // on to ask.
 type going struct {
-	marks  [2]sim.Time
-	pools  [2][]sim.PoolTotals // until each mark; nil: the run ended before
-	tokens [2]int64            // emitted
+	marks [2]sim.Time
+	pools [2][]sim.PoolTotals // until each mark; nil: the run ended before
 }
 
 // newGoing returns the observer of a run whose requests arrive in so many seconds, a share of which is its warm-up.
@@ -51,7 +50,6 @@ func (g *going) Observe(config *sim.Config) {
 			for i := range c.Pools() {
 				g.pools[seen] = append(g.pools[seen], c.PoolTotalsNow(i))
 			}
-			g.tokens[seen] = c.State(now).OutputTokens
 		}
 		if seen < len(g.marks) {
 			return min(due, g.marks[seen])
@@ -95,10 +93,10 @@ func (g *going) idleUSDPerHour(d *metrics.Description) (usd float64) {
 	return usd
 }
 
-// energyOf returns what a run drew, with means over the time in which its load went on. Tokens and requests are in the
-// proportion in which the whole run has them.
+// energyOf returns what a run drew, with the mean power of the time in which its load went on, and tokens and requests
+// at what that comes to until they have arrived, as their price is.
 func (g *going) energyOf(e *metrics.Energy, d *metrics.Description) *metrics.Energy {
-	if e == nil || g.tokens[1] == g.tokens[0] || g.spanS() == 0 {
+	if e == nil || g.spanS() == 0 || !(e.KWh > 0) {
 		return e
 	}
 	var sum float64
@@ -107,13 +105,17 @@ func (g *going) energyOf(e *metrics.Energy, d *metrics.Description) *metrics.Ene
 		j := d.Pools[i].Power.Joules(&t)
 		sum += max(1, d.Grid.PUE) * (j.Idle + j.Prefill + j.Decode + j.Host)
 	}
-	x, perToken := *e, sum/float64(g.tokens[1]-g.tokens[0])
-	of := perToken / e.JPerOutputToken
-	x.JPerOutputToken, x.JPerRequest, x.MeanW = perToken, of*e.JPerRequest, sum/g.spanS()
+	x := *e
+	x.MeanW = sum / g.spanS()
+	of := x.MeanW * g.marks[1].Seconds() / (e.KWh * jPerKWh)
+	x.JPerOutputToken, x.JPerRequest = of*e.JPerOutputToken, of*e.JPerRequest
 	x.GCO2PerMillion, x.USDPerMillion = of*e.GCO2PerMillion, of*e.USDPerMillion
 	x.USDPerHour = x.MeanW / 1000 * d.Grid.USD
 	return &x
 }
+
+// jPerKWh is the joules of a kilowatt hour.
+const jPerKWh = 3.6e6
 
 // spendingOf returns what a run took; nil: neither power nor price is known, or nothing was emitted. Shares of the
 // power are the usual ones where the scenario says no others.
