@@ -134,7 +134,10 @@ func notFound(kind, name string, names []string) error {
 			return fmt.Errorf("%s %q is a directory; did you mean %q?", kind, name, within)
 		}
 	}
+	at, err := os.Stat(name)
 	switch {
+	case err == nil && at.IsDir():
+		return fmt.Errorf("%s %q is a directory; expected a built-in name or a YAML file", kind, name)
 	case kind == "study" && slices.Contains(ScenarioNames(), name):
 		return fmt.Errorf("%q is a scenario; expected a study, whose key scenario can name it", name)
 	case kind == "scenario" && slices.Contains(StudyNames(), name):

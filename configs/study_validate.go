@@ -26,7 +26,7 @@ func (s *Study) validate() error {
 	c.text("name", s.Name, "a name")
 	s.checkSubject(&c)
 	given := c.given("budget.gpus") || c.given("budget.usd_per_hour") || c.given("budget.power_w")
-	if !s.Budget.Limited() && !given && s.Rate.At == 0 {
+	if !s.Budget.Limited() && !given && s.Rate.At == 0 && !c.given("rate.at") {
 		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or power_w")
 	}
 	c.checkTags(reflect.ValueOf(s).Elem(), func(string) bool { return false })

@@ -73,7 +73,7 @@ send when their answer has come. If the workloads differ so do the requests, and
 		"`KEY=VALUE` of one more variant of the one scenario, several with spaces; repeatable")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"`KEY=VALUE` over every scenario's; repeatable, such as pools.serve.replicas=3")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the first scenario's")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random stream, in place of the first scenario's")
 	flags.IntVar(&f.seeds, "seeds", 1, "`N` seeds to run every scenario under, from the first on")
 	flags.StringVar(&f.out, "out", "",
 		"write compare.json and .csv, plots and a report to `DIR`, and scenario and summary of each to a folder of its own")

@@ -125,6 +125,10 @@ func flagCalled(word string) string {
 		return "model"
 	case "out-dir", "outdir", "output-dir":
 		return "out"
+	case "out", "output", "output-file":
+		return "to"
+	case "qps", "rps", "request-rate":
+		return "rate"
 	}
 	return ""
 }
@@ -233,8 +237,12 @@ func (f *explainFlags) question(c *cobra.Command, args []string, one map[string]
 			"see decodesim explain --help")
 	}
 	for _, k := range flagKeys {
-		if flags.Changed(k.flag) {
-			q.Set = append(q.Set, k.key+"="+value(k.flag))
+		if !flags.Changed(k.flag) {
+			continue
+		}
+		q.Set = append(q.Set, k.key+"="+value(k.flag))
+		if strings.HasPrefix(k.key, "speculation.") && k.flag != "speculation" {
+			q.Drafts = append(q.Drafts, "--"+k.flag+" "+value(k.flag))
 		}
 	}
 	q.Set = append(q.Set, f.set...)

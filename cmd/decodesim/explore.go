@@ -85,7 +85,8 @@ func writeExplorer(errOut io.Writer, text []byte, out, wasm string) error {
 	s, err := explore.NewSite(text, os.Environ(), builtDir(wasm))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--wasm %q: %w; expected what make site builds", wasm, err)
+		return fmt.Errorf("--out needs the simulator as WebAssembly, which make site builds, and %q has none of it (%w); "+
+			"--wasm names the folder that does", wasm, err)
 	case err != nil:
 		return err
 	}

@@ -82,7 +82,7 @@ func TestExploreRefusesWhatCannotBeMeant(t *testing.T) {
 		"--port=70000": "--port 70000: expected a port from 0 to 65535",
 		"--wasm=x":     "--wasm: expected an --out",
 		"--out=":       "--out is empty; expected a directory",
-		"--out=x":      "expected what make site builds",
+		"--out=x":      "--out needs the simulator as WebAssembly, which make site builds",
 	} {
 		status, out, errOut := try("explore", args)
 		assert.Equal(t, exitBadInput, status)

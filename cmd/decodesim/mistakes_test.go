@@ -102,6 +102,8 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"list gpux":                     `list: unknown kind "gpux"; did you mean "gpus"?`,
 		"list cars":                     `list: unknown kind "cars"; valid kinds: models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
 		"run /dev/zero":                 `scenario file "/dev/zero" cannot be read: "/dev/zero" is a device; expected a regular file`,
+		"run .":                         `scenario "." is a directory; expected a built-in name or a YAML file`,
+		"size .":                        `study "." is a directory; expected a built-in name or a YAML file`,
 		"run ./":                        `scenario file "./" is a directory; expected a YAML file`,
 		"sweep chat-8b --workers two":   `--workers "two": expected a whole number; see decodesim sweep --help`,
 		"worker nats://x --idle two":    `--idle "two": expected a time such as 90s or 5m; see decodesim worker --help`,

@@ -87,7 +87,7 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.StringVar(&f.out, "out", "", "write scenario, summary, requests, plots and a report to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	flags.StringSliceVar(&f.view, "view", nil,
 		"`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 			strings.Join(views.Names(), " ")+"; with --out, also their result files")

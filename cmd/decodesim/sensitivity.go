@@ -42,7 +42,7 @@ from the errors of runs that were left out of the fit. What the user forecasts, 
 			"  decodesim sensitivity chat-70b --metric ttft_p95_s --vary rate=10:18 --out tornado\n" +
 			"  decodesim sensitivity chat-70b --vary speculation.acceptance.rate=0.6:0.8 --seeds 5 --json\n" +
 			"  decodesim sensitivity my-study.yaml --of size --out sized",
-		Args:              oneArgument("scenario: a name or a path to a YAML file"),
+		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := f.plan(c, args[0])
@@ -58,7 +58,7 @@ from the errors of runs that were left out of the fit. What the user forecasts, 
 		"`COLUMN` of a sweep to rank by, such as ttft_p95_s; without it slo_attainment, or e2e_p95_s where there is no SLO")
 	flags.StringArrayVar(&f.vary, "vary", nil, "`KEY=LOW:HIGH`, your own range of an input; repeatable")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's, or the study's; repeatable")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	flags.IntVar(&f.seeds, "seeds", 3, "`N` seeds to run the scenario under, from the first on")
 	flags.StringVar(&f.out, "out", "", "write sensitivity.json, sensitivity.csv and the tornado to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")

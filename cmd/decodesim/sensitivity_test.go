@@ -15,7 +15,7 @@ import (
 func TestSensitivityMistakes(t *testing.T) {
 	inDir(t, small)
 	for line, want := range map[string]string{
-		"sensitivity":                                 "sensitivity: missing scenario",
+		"sensitivity":                                 "sensitivity: missing a scenario",
 		"sensitivity chat.yaml --of sizes":            "--of sizes: expected run or size",
 		"sensitivity chat.yaml --of size --metric x":  "--metric is of a run",
 		"sensitivity chat.yaml --of size --seeds 2":   "--seeds is of a run",

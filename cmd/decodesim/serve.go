@@ -83,7 +83,7 @@ func newServe(out, errOut io.Writer) *cobra.Command {
 	flags.StringVar(&f.out, "out", "", "write the files of a run, and the trace of what was served, to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	return c
 }

@@ -100,7 +100,7 @@ func newSize(out, errOut io.Writer) *cobra.Command {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.set, "set", nil,
 		"`KEY=VALUE` over the study's, or else its scenario's; repeatable, such as budget.gpus=32")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	flags.StringVar(&f.out, "out", "", "write study, results, candidates, plots, a report and the best scenario to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	f.addQueue(c)

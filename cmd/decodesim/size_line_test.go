@@ -160,6 +160,7 @@ func TestBadLinesAreRefused(t *testing.T) {
 		`--output 1_000: expected a mean from 1 to 1e+06`:      append(line(), "--prompt", "9", "--output", "1_000"),
 		`size: --prompt and --output need one another`:         append(line(), "--prompt", "1000"),
 		`--seeds 0: 0 is out of range; expected a whole`:       append(line(), "--seeds", "0"),
+		`--rate 0: 0 is out of range; expected a number above`: append(line(), "--rate", "0"),
 		`--budget-gpus 0: 0 is out of range`:                   append(line(), "--budget-gpus", "0"),
 		`size: "b" is one argument too many`:                   {"size", "a", "b"},
 		`--trace nil.csv: "`:                                   line("--trace", "nil.csv"),

@@ -75,7 +75,7 @@ have written.`,
 	flags.BoolVar(&f.ladder, "ladder", false, "vary the load from a tenth of the scenario's to four times it")
 	flags.StringVar(&f.study, "study", "", "`FILE` that says what to vary, in place of SCENARIO and flags")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	flags.IntVar(&f.seeds, "seeds", 1, "`N` seeds to run every point under, from the first on")
 	flags.StringArrayVar(&f.plots, "plot", nil,
 		"`X,Y` to draw a column against an axis or a column, X,Y,Z for a heat map of Z over two axes; repeatable")
@@ -117,7 +117,7 @@ func (f *sweepFlags) plan(c *cobra.Command, args []string) (sweep.Plan, error) {
 		p.Over, p.Ladder = s.Over, s.Ladder
 		p.Seeds, p.Plots = s.Seeds, s.Plots
 	default:
-		if err := oneArgument("scenario: a name or a path to a YAML file, or --study FILE")(c, args); err != nil {
+		if err := oneArgument("a scenario: a name or a path to a YAML file, or --study FILE")(c, args); err != nil {
 			return p, err
 		}
 		p.Source = args[0]

@@ -17,7 +17,7 @@ import (
 func TestSweepMistakes(t *testing.T) {
 	inDir(t, handed)
 	for line, want := range map[string]string{
-		"sweep":                                   "sweep: missing scenario: a name or a path to a YAML file, or --study",
+		"sweep":                                   "sweep: missing a scenario: a name or a path to a YAML file, or --study",
 		"sweep chat.yaml":                         "sweep: missing --out DIR",
 		"sweep chat.yaml --out x":                 "sweep: nothing to vary",
 		"sweep chat.yaml --over rate --out x":     "--over rate: expected KEY=VALUES",

@@ -54,7 +54,7 @@ func (s *selected) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.Int64Var(&s.o.Limit, "limit", 0, "take the first `N` requests")
 	flags.Float64Var(&s.o.StartS, "start-s", 0, "leave out the first `SECONDS`")
-	flags.Float64Var(&s.o.EndS, "end-s", 0, "take nothing from so many `SECONDS` on")
+	flags.Float64Var(&s.o.EndS, "end-s", 0, "leave out what comes from so many `SECONDS` on")
 	flags.BoolVar(&s.o.SkipEmpty, "skip-empty", false, "leave out rows without tokens instead of refusing them")
 }
 
@@ -204,7 +204,7 @@ is that of --on; without it Llama 3.1 8B on H100s, doubled until they serve the 
 	flags := c.Flags()
 	flags.StringVar(&d.Scenario, "on", d.Scenario, "`SCENARIO` whose deployment both are simulated on")
 	flags.StringArrayVar(&d.Options.Set, "set", nil, "`KEY=VALUE` over that scenario's; repeatable")
-	flags.Uint64Var(&seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.Uint64Var(&seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("on", completeScenario))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
@@ -340,7 +340,7 @@ they wait for answers, as clients of a closed loop and turns of sessions do, the
 go on depends on its deployment. SCENARIO is a built-in name or a path to a YAML file.`,
 		Example: "  decodesim workload generate chat-70b --format azure --to chat.csv.gz\n" +
 			"  decodesim workload generate multi-turn-8b --format mooncake --to turns.jsonl",
-		Args:              oneArgument("scenario: a name or a path to a YAML file"),
+		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			o := configs.Options{Set: set, Env: os.Environ()}
@@ -368,7 +368,7 @@ go on depends on its deployment. SCENARIO is a built-in name or a path to a YAML
 	}
 	w.register(c)
 	c.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable")
-	c.Flags().Uint64Var(&seed, "seed", 0, "of every random stream, over the scenario's")
+	c.Flags().Uint64Var(&seed, "seed", 0, "seed of every random stream, in place of the scenario's")
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
 }

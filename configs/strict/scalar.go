@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -173,7 +174,12 @@ func Describe(n *yaml.Node) string {
 		return "the number " + n.Value
 	case n.Tag == "!!bool":
 		return "the truth value " + n.Value
+	case utf8.RuneCountInString(n.Value) > describedMax:
+		return strconv.Quote(string([]rune(n.Value)[:describedMax])) + " …"
 	default:
 		return strconv.Quote(n.Value)
 	}
 }
+
+// describedMax is how many characters of a text an error shows: a file of another kind is one text to its end.
+const describedMax = 60

@@ -98,6 +98,8 @@ func TestStrictDecodingPointsAtWhatIsWrong(t *testing.T) {
 		{"pools:\n  - 3\n", `a.yaml:2:5: pools[0]: expected a mapping of keys to values, got the number 3`},
 		{"pools:\n  - values: [1, x]\n", `a.yaml:2:17: pools[0].values[1]: expected a number, got "x"`},
 		{"section: 3\n", `a.yaml:1:1: section: expected a mapping of keys to values, got the number 3`},
+		{strings.Repeat("word ", 100), "a.yaml:1:1: expected a mapping of keys to values, got \"" +
+			strings.Repeat("word ", 12) + "\" …"},
 		{"- a\n", `a.yaml:1:1: expected a mapping of keys to values, got a list`},
 		{"section: &x {}\n", `a.yaml:1:1: section: YAML anchors and aliases are not supported; write the value out`},
 		{"count: &x 1\nsmall: *x\n", `a.yaml:1:1: count: YAML anchors and aliases are not supported; write the value out`},

@@ -31,8 +31,9 @@ type Question struct {
 	// a name or a path; empty: the deployment is all in Set, and the scenario that is asked about has no name
 	Scenario string
 	configs.Options
-	Batch   *int // nil: as large as fits, or one sequence where there is no scenario
-	Context *int // nil: the workload's mean, or ContextDefault where there is no scenario
+	Batch   *int     // nil: as large as fits, or one sequence where there is no scenario
+	Drafts  []string // flags about drafts, as they were typed, which mean nothing where nothing drafts
+	Context *int     // nil: the workload's mean, or ContextDefault where there is no scenario
 }
 
 const (
@@ -62,6 +63,10 @@ func New(ctx context.Context, q Question) (s *Step, err error) {
 			err = unplaced{basePosition.ReplaceAllString(err.Error(), ""), err}
 		}
 		return nil, err
+	}
+	if len(q.Drafts) > 0 && !s.scenario.Speculation.On() {
+		return nil, fmt.Errorf("%s: nothing drafts; expected --speculation beside it, such as --speculation eagle "+
+			"--num-speculative-tokens 3 --acceptance 0.8", q.Drafts[0])
 	}
 	if err := s.choose(ctx, q); err != nil {
 		return nil, err
@@ -114,6 +119,10 @@ func (s *Step) choose(ctx context.Context, q Question) error {
 		}
 		s.Context, s.contextWhy = mean, "the workload's mean prompt and half its mean output"
 	}
+	if m := &s.Deployment.Model; s.Context < 1 || s.Context > m.ContextMax {
+		return fmt.Errorf("--context %d: %s has a context of %d tokens; expected 1 to %d", s.Context, m.Name, m.ContextMax,
+			m.ContextMax)
+	}
 	switch {
 	case q.Batch != nil:
 		s.batch = *q.Batch
@@ -155,13 +164,8 @@ func (s *Step) meanContext(ctx context.Context) (int, error) {
 const stepSMax = 600
 
 func (s *Step) check() error {
-	m := &s.Deployment.Model
-	switch {
-	case s.batch < 1 || s.batch > batchMax:
+	if s.batch < 1 || s.batch > batchMax {
 		return fmt.Errorf("--batch %d: expected 1 to %d sequences", s.batch, batchMax)
-	case s.Context < 1 || s.Context > m.ContextMax:
-		return fmt.Errorf("--context %d: %s has a context of %d tokens; expected 1 to %d", s.Context, m.Name, m.ContextMax,
-			m.ContextMax)
 	}
 	if seconds := s.seconds(s.batch); seconds > stepSMax {
 		return fmt.Errorf("--batch %d: with %d tokens of context each, a step takes %.3g s; expected at most %d s", s.batch,
