@@ -89,7 +89,7 @@ func TestInstancesCountWhatTheirPoolDoes(t *testing.T) {
 	}
 }
 
-// TestAPoolIsBusyWithTheStepUnderWay: who looks at it halfway through a run of steps counts the time until then.
+// TestAPoolIsBusyWithTheStepUnderWay: an observer halfway through a run of steps counts the time until then.
 func TestAPoolIsBusyWithTheStepUnderWay(t *testing.T) {
 	for _, ranks := range []int{1, 2} {
 		sc := scenario{size: 1, blocks: 64, blockSize: 1, maxLen: 40, model: ticks(sim.Second), ranks: ranks,

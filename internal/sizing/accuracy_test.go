@@ -111,29 +111,37 @@ energy: {}
 // the last answers are written it reads none, of which a load that goes on knows nothing; in a short run that is most
 // of the time. So it is with energy: a short run and a long one say the same.
 func TestWhatIdlesWhileTheLoadGoesOn(t *testing.T) {
-	replay := func(requests string) (g *going, d metrics.Description, s *metrics.Summary, promptS float64) {
-		scenario, err := configs.Read("s", []byte(goesOn+"\n"), configs.Options{Set: []string{"workload.requests=" + requests}})
-		require.NoError(t, err)
-		observe := func(b *build.Built) run.Observer {
-			var x sim.Segment
-			b.Config.Pools[0].Model.(*hardware.Roofline).Price([]sim.Shape{{
-				Prefills: 1, PrefillTokens: 1024, PrefillPairs: 1024 * 1025 / 2, PrefillCtx: 1024, Outputs: 1,
-			}}, &x)
-			promptS, g = x.First.Seconds(), newGoing(b.SpanS, 0.5)
-			return g
-		}
-		require.NoError(t, load.Replayed(t.Context(), scenario, "test", observe, func(b *build.Built, r *run.Result) {
-			s, d = r.Summary, b.Describe("", r.Summary.Requests.Arrived)
-		}))
-		return g, d, s, promptS
+	short, long := replayed(t, "300"), replayed(t, "3000")
+	idle := 2 * (1 - short.promptS*25) // the other one always has an answer to write
+	assert.InEpsilon(t, idle, short.idleUSDPerHour(&short.is), 1e-3)
+	assert.InEpsilon(t, idle, costOf(short.summary, &short.is, short.going, 12).IdleUSDPerHour, 1e-3)
+	assert.Greater(t, short.summary.Cost.IdleUSDPerHour, 1.1*idle, "of the whole run")
+	assert.InEpsilon(t, long.energyOf(long.summary.Energy, &long.is).JPerOutputToken,
+		short.energyOf(short.summary.Energy, &short.is).JPerOutputToken, 0.02)
+	assert.Greater(t, short.summary.Energy.JPerOutputToken, 1.05*long.summary.Energy.JPerOutputToken)
+}
+
+// replay is a run of goesOn, and how long it takes to read a prompt.
+type replay struct {
+	*going
+	is      metrics.Description
+	summary *metrics.Summary
+	promptS float64
+}
+
+func replayed(t *testing.T, requests string) (x replay) {
+	s, err := configs.Read("s", []byte(goesOn), configs.Options{Set: []string{"workload.requests=" + requests}})
+	require.NoError(t, err)
+	observe := func(b *build.Built) run.Observer {
+		var prompt sim.Segment
+		b.Config.Pools[0].Model.(*hardware.Roofline).Price([]sim.Shape{{
+			Prefills: 1, PrefillTokens: 1024, PrefillPairs: 1024 * 1025 / 2, PrefillCtx: 1024, Outputs: 1,
+		}}, &prompt)
+		x.promptS, x.going = prompt.First.Seconds(), newGoing(b.SpanS, 0.5)
+		return x.going
 	}
-	g, d, short, promptS := replay("300")
-	idle := 2 * (1 - promptS*25) // the other one always has an answer to write
-	assert.InEpsilon(t, idle, g.idleUSDPerHour(&d), 1e-3)
-	assert.InEpsilon(t, idle, costOf(short, &d, g, 12).IdleUSDPerHour, 1e-3)
-	assert.Greater(t, short.Cost.IdleUSDPerHour, 1.1*idle, "of the whole run")
-	long, dLong, whole, _ := replay("3000")
-	assert.InEpsilon(t, long.energyOf(whole.Energy, &dLong).JPerOutputToken, g.energyOf(short.Energy, &d).JPerOutputToken,
-		0.02)
-	assert.Greater(t, short.Energy.JPerOutputToken, 1.05*whole.Energy.JPerOutputToken)
+	require.NoError(t, load.Replayed(t.Context(), s, "test", observe, func(b *build.Built, r *run.Result) {
+		x.summary, x.is = r.Summary, b.Describe("", r.Summary.Requests.Arrived)
+	}))
+	return x
 }
