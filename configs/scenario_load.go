@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,16 +135,17 @@ func notFound(kind, name string, names []string) error {
 			return fmt.Errorf("%s %q is a directory; did you mean %q?", kind, name, within)
 		}
 	}
-	at, err := os.Stat(name)
 	switch {
-	case err == nil && at.IsDir():
-		return fmt.Errorf("%s %q is a directory; expected a built-in name or a YAML file", kind, name)
 	case kind == "study" && slices.Contains(ScenarioNames(), name):
 		return fmt.Errorf("%q is a scenario; expected a study, whose key scenario can name it", name)
 	case kind == "scenario" && slices.Contains(StudyNames(), name):
 		return fmt.Errorf("%q is a study, which decodesim size takes; expected a scenario", name)
 	}
-	return strict.NotFound(kind, name, names)
+	err := strict.NotFound(kind, name, names)
+	if at, statErr := os.Stat(name); statErr == nil && at.IsDir() {
+		return errors.New(strings.Replace(err.Error(), `" not found; `, `" is a directory; `, 1))
+	}
+	return err
 }
 
 // layers decodes the file strictly and puts it at the bottom of the layers.

@@ -179,7 +179,7 @@ func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	}
 	require.NoError(t, os.Mkdir("nonsense", 0o700))
 	_, err := Load("nonsense", Options{})
-	require.EqualError(t, err, `scenario "nonsense" not found; `+have)
+	require.EqualError(t, err, `scenario "nonsense" is a directory; `+have)
 	_, err = Load("./", Options{})
 	require.ErrorContains(t, err, `scenario file "./" is a directory`)
 }
