@@ -73,15 +73,18 @@ QUICK = -pgo=off '-gcflags=all=-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=fa
 # In the environment the flags also hold for what a test compiles: it links the standard library that is there already.
 # Some tests wait, for leases or signals: one more package at a time than there are cores leaves none of those idle.
 test test-long: export GOFLAGS = $(QUICK)
+# What only authors run and what make published runs again is left out.
+AUTHORS := ./tools/accuracy/... ./tools/differential/... ./tools/mutate
 test: ## the tests of every change: of what takes long, and of the draws of laws, a part
-	@go test -short -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) ./...
+	@go test -short -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
+		$$(go list ./... | grep -vxFf <(go list $(AUTHORS) ./internal/published))
 
 # What tests leave out of make test by package soak, and rapid, which tries a fifth: all laws of sim do. make published
 # has the pages.
 LONG := soak\.(TakesLong|Part|Brief)\(|rapid\.Check\(
-LAWS := cmd configs hardware internal policies sim/*/ tools workloads
+LAWS := cmd configs hardware internal policies sim/*/ workloads
 test-long: ## what make test leaves out: tests that take long, and the laws over all of their draws
-	@go test -vet=off ./sim
+	@go test -vet=off ./sim $(AUTHORS)
 	@go test -vet=off -run "^($$(grep -rhE '^func Test|$(LONG)' --include=*_test.go $(LAWS) | \
 		awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /soak\.|rapid\./ { print name }' | sort -u | paste -sd '|'))\$$" -skip ^TestDocumentation \
 		$$(grep -rlE '$(LONG)' --include=*_test.go $(LAWS) | xargs -n1 dirname | sort -u | sed 's#^#./#')

@@ -20,6 +20,9 @@ func TestNoStepBeatsItsBound(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	steps := 0
 	every := soak.Cases(20, 1)
+	if soak.Brief() {
+		every = 60
+	}
 	visited, unfit := everyDeployment(t, every, func(d hardware.Deployment) {
 		if random.IntN(2) == 0 {
 			d.Efficiency = randomEfficiency(random)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // naive is the length of a step in seconds, added up from the twin's parts with every loss and every floor.
@@ -321,7 +322,7 @@ func shadow(d *hardware.Deployment, b batch, m mine) float64 {
 func TestAStepIsTheNaiveSum(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 22))
 	features := map[string]int{}
-	for range 1500 {
+	for range soak.Part(1500) {
 		d := randomDeployment(t, random, someGPUs, someModels)
 		if random.IntN(3) == 0 {
 			d.Efficiency = efficiency(t, "textbook")
@@ -366,13 +367,13 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 33, "every feature was met: %v", features)
+	assert.True(t, len(features) == 33 || soak.Brief() && len(features) > 30, "every feature was met: %v", features)
 }
 
 // TestAStepOfASmallModelIsTheNaiveSum, where numbers of heads, experts, elements and tokens are down to one.
 func TestAStepOfASmallModelIsTheNaiveSum(t *testing.T) {
 	random := rand.New(rand.NewPCG(23, 24))
-	for range 600 {
+	for range soak.Part(600) {
 		d := smallDeployment(t, random)
 		b := randomBatch(random, 3000)
 		g := price(hardware.NewRoofline(d, random.IntN(30)), b)

@@ -148,6 +148,7 @@ func TestEveryBuiltInScenarioRuns(t *testing.T) {
 
 // TestTheBuiltInRatesAreWhatTheirCommentsSay: that share of what is served.
 func TestTheBuiltInRatesAreWhatTheirCommentsSay(t *testing.T) {
+	soak.TakesLong(t)
 	for name, share := range map[string]float64{"chat-70b": .6, "chat-8b": .66, "code-completion": .75} {
 		usual := summaryOf(t, name, "--set", "workload.requests=1000")
 		flooded := summaryOf(t, name, "--set", "workload.requests=8000", "--set", "workload.arrivals.rate=1000")
