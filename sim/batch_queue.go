@@ -45,10 +45,11 @@ func (in *Instance) endPromptUnseen(slot int32, now Time) {
 	in.finishUnseen(slot, now)
 }
 
-// unseen reports whether requests have ended, or prompts are complete, without the engine's knowledge.
+// unseen reports whether requests have ended, prompts are complete, or caches have been sent, without the engine's
+// knowledge.
 func (in *Instance) unseen() bool {
 	b := &in.batch
-	return in.pool.BatchQueue > 1 && len(b.finished)+len(b.ended)+len(b.read)+len(b.deferred) > 0
+	return in.pool.BatchQueue > 1 && len(b.finished)+len(b.ended)+len(b.read)+len(b.deferred)+len(in.transfers.sent) > 0
 }
 
 // guesses reports whether in composes a step without knowing what came of the one before.
@@ -129,12 +130,17 @@ func (in *Instance) releaseEnded() {
 		in.dropEnded(slot)
 	}
 	for _, slot := range b.ended {
+		if in.requests.at[slot].state == pendingTransfer {
+			in.exit(slot)
+			continue
+		}
 		in.dropEnded(slot)
 	}
 	b.finished, b.ended = b.finished[:0], b.ended[:0]
 	if len(in.freed) > 0 {
 		in.freeBlocks()
 	}
+	in.freeSent()
 	in.work.full, in.work.headBlocked = false, false
 }
 
@@ -231,6 +237,11 @@ func (in *Instance) freeDeferred() {
 // for r, so it is not counted as a preemption. Only where the engine may admit it again before it knows does it wait.
 func (w *Work) preemptEnded(r *Request, slot int32) {
 	in, b := w.in, &w.in.batch
+	if r.state == pendingTransfer { // its blocks stay until they have been sent
+		b.ended = without(b.ended, slot)
+		in.exit(slot)
+		return
+	}
 	findable := in.withNext(r, in.findable(r)+w.named(r))
 	if r.state == finishedRow {
 		in.leave(slot)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/sim/heap"
+	"github.com/decodesim/decodesim/sim/transfer"
 )
 
 // A client that cancels its request (time-out, disconnect) does so at its deadline. The engine learns of it between
@@ -196,6 +197,47 @@ func (in *Instance) dismiss(r *Request) {
 		in.cluster.cancelTransfer(r.transfer)
 		r.transfer = 0
 	}
+}
+
+// cancelTransfer ends transfer i of a request that has ended, or starts again: both ends free what they have for it. A
+// record that is in a queue or a batch stays there.
+func (c *Cluster) cancelTransfer(i int32) {
+	c.links.Stop(i, c.now)
+	t := c.links.Remove(i)
+	if t.From.Slot != noSlot {
+		c.instances[t.From.Instance].releaseSource(t.From.Slot)
+	}
+	if t.To.Instance == transfer.None {
+		return
+	}
+	in := c.instances[t.To.Instance]
+	r := &in.requests.at[t.To.Slot]
+	in.charge(r, -1)
+	switch r.state {
+	case awaitingAllocation:
+		in.transfers.awaiting = without(in.transfers.awaiting, t.To.Slot)
+		in.forget(t.To.Slot)
+	case preallocated:
+		in.transfers.preallocated--
+		in.deallocate(t.To.Slot)
+	case transferring:
+		in.transfers.transferring--
+		in.deallocate(t.To.Slot)
+	}
+	in.wake(c.now)
+}
+
+// deallocate frees what has been allocated to the request in slot, if anything.
+func (in *Instance) deallocate(slot int32) {
+	r := &in.requests.at[slot]
+	if r.blocks == 0 { // it comes without a cache
+		in.transfers.cacheless--
+		in.forget(slot)
+		return
+	}
+	in.transfers.lacking -= in.lacks(r)
+	in.commitBlocks(r, -1)
+	in.releaseBlocks(slot, false)
 }
 
 // dropSwapped frees the host memory of the request in slot, whose client has cancelled it.

@@ -29,7 +29,7 @@ func CheckSets(c *Cluster) error {
 			}
 		}
 		t := &in.transfers
-		if in.swap.free != in.pool.SwapBlocks || t.outside()+len(t.awaiting)+len(t.ahead)+t.cacheless != 0 ||
+		if in.swap.free != in.pool.SwapBlocks || t.outside()+len(t.awaiting)+len(t.ahead)+len(t.sent)+t.cacheless != 0 ||
 			t.lacking != 0 || t.staying != (staying{}) {
 			return fmt.Errorf("instance %d: %d blocks of host memory are free, and transfers are %+v", in.ID, in.swap.free, *t)
 		}

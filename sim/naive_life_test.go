@@ -146,6 +146,7 @@ func (n *naive) empties(in *naiveInstance) {
 	in.swapped, in.deferred, in.stayed = nil, nil, nil
 	in.naivePipeline = naivePipeline{}
 	in.inbound, in.transferring = nil, nil
+	in.sent = nil
 	in.arrived, in.pending, in.fetching = nil, nil, nil
 	in.tokenizer = nil
 	n.fresh(in)

@@ -143,6 +143,9 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		computed = -1
 	}
 	n.leave(in, r)
+	if r.ghost {
+		return
+	}
 	n.release(in, r, computed)
 	r.leftOut = false
 	if r.removed {

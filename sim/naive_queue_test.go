@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -16,7 +17,7 @@ func (n *naive) learn(in *naiveInstance) bool {
 		return false
 	}
 	n.peak = max(n.peak, n.blocks-in.free)
-	freed := in.deferred
+	freed, sent := in.deferred, len(in.sent) > 0
 	for _, r := range in.deferred {
 		n.release(in, r, r.Computed)
 	}
@@ -36,6 +37,8 @@ func (n *naive) learn(in *naiveInstance) bool {
 	}
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
 		switch {
+		case r.ghost:
+			return true
 		case r.removed && n.defers() && r.want > 0:
 			in.deferred = append(in.deferred, r)
 			n.cover["blocks freed a step later"]++
@@ -51,7 +54,23 @@ func (n *naive) learn(in *naiveInstance) bool {
 		}
 		return r.removed
 	})
-	return len(freed) > 0 || len(in.running) < before
+	n.freeSent(in)
+	return sent || len(freed) > 0 || len(in.running) < before
+}
+
+// hearsLate reports whether the engine hears what has been sent during a step only when it has composed the next one.
+func (n *naive) hearsLate() bool {
+	_, ok := n.policy.(*schedulers.Continuous)
+	return ok && n.queues() && len(n.stages) < 2
+}
+
+// freeSent frees what has been sent, as the engine knows now.
+func (n *naive) freeSent(in *naiveInstance) {
+	for _, m := range in.sent {
+		n.naiveFleet.releaseSource(m)
+		n.cover["blocks sent and freed a step later"]++
+	}
+	in.sent = nil
 }
 
 // inFlight reports whether r has tokens in a step of which the engine knows nothing yet.

@@ -67,6 +67,7 @@ type naiveRequest struct {
 	cause      string     // what has held it up since the latest one
 	left       bool       // the client cancelled
 	removed    bool       // the engine knows
+	ghost      bool       // only its place in the batch is left
 	hidden     int32      // tokens that it has emitted and does not count, because the engine does not know them
 	stopped    bool       // it computes no more, although the engine does not know
 	at         *naiveInstance
@@ -106,6 +107,7 @@ type naiveInstance struct {
 	inbound      []*naiveMove    // without room
 	transferring []*naiveMove    // with room, or room that is committed
 	arrived      []*naiveMove    // not yet admitted
+	sent         []*naiveMove    // those of pending of which the engine does not know yet that they have arrived
 	pending      []*naiveMove    // whose blocks are here until they have arrived
 	free         int64
 	host         int64        // free blocks of host memory

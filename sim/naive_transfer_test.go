@@ -70,7 +70,14 @@ func (n *naive) beginTransfer(in *naiveInstance, r *naiveRequest) {
 	if !pushed {
 		n.newMove(r)
 	}
-	in.running = remove(in.running, r)
+	if n.hearsLate() { // its place in the batch stays until then
+		ghost := *r
+		ghost.ghost, ghost.removed, ghost.stopped, ghost.decoding = true, true, true, true
+		ghost.outcome, ghost.pages, ghost.windows, ghost.blocks, ghost.want = "completed", nil, nil, 0, 0
+		in.running[slices.Index(in.running, r)] = &ghost
+	} else {
+		in.running = remove(in.running, r)
+	}
 	in.sglang.forget(r)
 	in.load--
 	m := r.move
@@ -234,7 +241,15 @@ func (in *naiveInstance) reserved() []*naiveMove {
 // land ends a KV transfer but for the admission.
 func (f *naiveFleet) land(m *naiveMove) {
 	r, from, to := m.r, m.from, m.to
-	f.releaseSource(m)
+	ghost := func(x *naiveRequest) bool { return x.ghost && x.ID == r.ID }
+	if from.of.hearsLate() && (from.end != sim.Forever || slices.ContainsFunc(from.running, ghost)) {
+		q, copied := *r, *m
+		copied.r = &q
+		from.pending[slices.Index(from.pending, m)] = &copied
+		from.sent = append(from.sent, &copied)
+	} else {
+		f.releaseSource(m)
+	}
 	from.wake()
 	m.from = nil
 	f.moves = remove(f.moves, m)

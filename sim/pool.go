@@ -93,6 +93,7 @@ type poolState struct {
 	atGate      int         // requests that wait there
 	sends       bool        // a route goes on from this pool, by a KV transfer
 	pushes      bool        // layer by layer
+	hearsLate   bool        // what sendsLate says of a pool that sends
 	retractor   Retractor   // nil: the scheduler drops no tokens of a step under way
 
 	stores     [kv.TiersMax]*kv.Store // that its instances share; nil: each has its own
@@ -103,16 +104,6 @@ type poolState struct {
 	evicted int64   // blocks of content, in instances that are down
 	peak    int64   // the most blocks in use at once, in instances that are down
 	up      Uint128 // time that instances were up which are down, in picoseconds
-}
-
-// retracting returns the scheduler, if it drops tokens of the step under way. With drafts, and where blocks are named
-// before they are computed, it retracts when that step has ended.
-func (p *PoolSpec) retracting() Retractor {
-	if p.BatchQueue < 2 || p.Speculation != nil || p.Passing.Blocks > 0 || p.PrefixCaching && !p.RadixCache {
-		return nil
-	}
-	retractor, _ := p.Scheduler.(Retractor)
-	return retractor
 }
 
 // validateStages refuses stages that cannot be, or not as they are to be scheduled.

@@ -248,6 +248,16 @@ func (in *Instance) admit(slot int32, now Time) {
 // composesAhead reports whether the pool is the decode side of SGLang with its overlap scheduler.
 func (p *PoolSpec) composesAhead() bool { return p.Reserved.Tokens > 0 && p.BatchQueue > 1 }
 
+// retracting returns the scheduler, if it drops tokens of the step under way. With drafts, and where blocks are named
+// before they are computed, it retracts when that step has ended.
+func (p *PoolSpec) retracting() Retractor {
+	if p.BatchQueue < 2 || p.Speculation != nil || p.Passing.Blocks > 0 || p.PrefixCaching && !p.RadixCache {
+		return nil
+	}
+	retractor, _ := p.Scheduler.(Retractor)
+	return retractor
+}
+
 // retractsAhead returns the scheduler of a pool that caches come to, if it drops tokens of the step under way: others
 // have what they compute.
 func (p *Pool) retractsAhead() Retractor {

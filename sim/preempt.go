@@ -21,7 +21,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		w.preemptAway(r)
 		return
 	}
-	if r.state == finishedRow || r.state == ended {
+	if r.state == finishedRow || r.state == ended || r.state == pendingTransfer {
 		w.preemptEnded(r, slot)
 		return
 	}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/decodesim/decodesim/sim/kv"
 	"github.com/decodesim/decodesim/sim/transfer"
 )
@@ -28,6 +30,7 @@ type transfers struct {
 	ahead        []int32 // slots of the requests that the next step admits and that have its blocks already
 	lacking      int64   // Σ blocks that requests which a KV connector loads, or has loaded, have too few
 	staying      staying // see preallocate.go
+	sent         []int32 // of those pending, that have arrived elsewhere, as the engine does not know yet
 	restored     int64   // blocks that are copied to host memory or back with the next step
 }
 
@@ -53,7 +56,11 @@ func (in *Instance) Incoming() (n int) {
 // send takes the request in slot, whose prompt is complete, out of the batch, and has it transferred.
 func (in *Instance) send(slot int32, s *Stage) {
 	c, r := in.cluster, &in.requests.at[slot]
-	in.exit(slot)
+	if in.pool.hearsLate { // it has its place until then
+		in.batch.ended = append(in.batch.ended, slot)
+	} else {
+		in.exit(slot)
+	}
 	in.charge(r, -1)
 	r.state, r.PendingTransfer = pendingTransfer, c.now
 	in.transfers.pending++
@@ -245,7 +252,7 @@ func (c *Cluster) advanceTransfers() {
 func (c *Cluster) completeTransfer(i int32) {
 	t := c.links.Remove(i)
 	from, to := c.instances[t.From.Instance], c.instances[t.To.Instance]
-	from.releaseSource(t.From.Slot)
+	from.sentFrom(t.From.Slot)
 	r := &to.requests.at[t.To.Slot]
 	r.transfer, r.Transferred = 0, c.now
 	r.Stage++
@@ -304,6 +311,39 @@ func (in *Instance) resume(slot int32, now Time) {
 	in.batch.overdue = true
 }
 
+// sentFrom frees what the request in slot, which has arrived elsewhere, has here as soon as the engine knows. One that
+// hears late knows of what has been sent during a step when it has composed the next one.
+func (in *Instance) sentFrom(slot int32) {
+	if !in.pool.hearsLate || !in.underWay() && !slices.Contains(in.batch.ended, slot) {
+		in.releaseSource(slot)
+		return
+	}
+	in.requests.at[slot].transfer = 0
+	in.transfers.sent = append(in.transfers.sent, slot)
+	in.wake(in.cluster.now)
+}
+
+// sendsLate reports whether an engine of a pool that sends caches hears what has been sent during a step, and which
+// prompts were complete with it, only when it has composed the next one. vLLM's EngineCore.step_with_batch_queue
+// composes a step before it has what came of the one before (vllm/v1/engine/core.py:735 and 793, 0.33.0; 497 and 557,
+// 0.22.1). Only then does Scheduler.update_from_output take requests that have ended from those that run, and
+// _update_from_kv_xfer_finished free what has been sent (vllm/v1/core/sched/scheduler.py:2543 and 3579, 0.33.0; 1529
+// and 2160, 0.22.1). A pipeline does as if it knew at once, and so does SGLang's prefill side, a Retractor.
+func (p *PoolSpec) sendsLate() bool {
+	_, retracts := p.Scheduler.(Retractor)
+	return p.BatchQueue > 1 && len(p.Stages) < 2 && !retracts
+}
+
+// freeSent frees the blocks whose contents have been sent, in that order.
+func (in *Instance) freeSent() {
+	for _, slot := range in.transfers.sent {
+		in.transfers.pending--
+		in.committed -= int64(in.requests.at[slot].blocks)
+		in.discard(slot)
+	}
+	in.transfers.sent = in.transfers.sent[:0]
+}
+
 // releaseSource frees what the request in slot, which has arrived elsewhere or ended, has here.
 func (in *Instance) releaseSource(slot int32) {
 	in.transfers.pending--
@@ -342,45 +382,4 @@ func (in *Instance) releaseBlocks(slot int32, computed bool) {
 		in.cache.ReleaseUnread(slot, r.prompt(), int64(r.blocks), 0)
 	}
 	in.forget(slot)
-}
-
-// cancelTransfer ends transfer i of a request that has ended, or starts again: both ends free what they have for it. A
-// record that is in a queue or a batch stays there.
-func (c *Cluster) cancelTransfer(i int32) {
-	c.links.Stop(i, c.now)
-	t := c.links.Remove(i)
-	if t.From.Slot != noSlot {
-		c.instances[t.From.Instance].releaseSource(t.From.Slot)
-	}
-	if t.To.Instance == transfer.None {
-		return
-	}
-	in := c.instances[t.To.Instance]
-	r := &in.requests.at[t.To.Slot]
-	in.charge(r, -1)
-	switch r.state {
-	case awaitingAllocation:
-		in.transfers.awaiting = without(in.transfers.awaiting, t.To.Slot)
-		in.forget(t.To.Slot)
-	case preallocated:
-		in.transfers.preallocated--
-		in.deallocate(t.To.Slot)
-	case transferring:
-		in.transfers.transferring--
-		in.deallocate(t.To.Slot)
-	}
-	in.wake(c.now)
-}
-
-// deallocate frees what has been allocated to the request in slot, if anything.
-func (in *Instance) deallocate(slot int32) {
-	r := &in.requests.at[slot]
-	if r.blocks == 0 { // it comes without a cache
-		in.transfers.cacheless--
-		in.forget(slot)
-		return
-	}
-	in.transfers.lacking -= in.lacks(r)
-	in.commitBlocks(r, -1)
-	in.releaseBlocks(slot, false)
 }

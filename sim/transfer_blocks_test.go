@@ -239,3 +239,36 @@ func TestADestinationThatFailsIsReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsSentDuringAStepIsFreeForTheOneAfterTheNext: request 0 is read in step 1 and sent during step 2, in which
+// request 1 begins. Request 2 needs its blocks. An engine that composes a step when it knows what came of the one
+// before has it join the rest of request 1 in step 3; one that queues batches has composed that by then.
+func TestWhatIsSentDuringAStepIsFreeForTheOneAfterTheNext(t *testing.T) {
+	for step, queues := range map[sim.Duration]bool{3: false, 4: true} {
+		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: promptTime / 2, Layers: 1}},
+			sim.Request{Prompt: 32, Output: 2},
+			sim.Request{Prompt: 96, Output: 2, Arrival: sim.Time(promptTime / 2)},
+			sim.Request{Prompt: 32, Output: 2, Arrival: sim.Time(promptTime / 2)})
+		sc.policy = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}
+		sc.ahead, sc.blocks, sc.maxLen, sc.pools[0].maxLen = queues, 8, 100, 100
+		require.Equal(t, queues, sc.queues())
+		j, _ := play(t, sc, "few blocks")
+		require.Equal(t, sim.Time(3*promptTime), j.tokens[1][0])
+		require.Equal(t, sim.Time(step*promptTime), j.tokens[2][0])
+	}
+}
+
+// TestACompletePromptHasItsPlaceForAnotherStep: two requests may run. Request 0 is read in step 1, beside the first
+// tokens of request 1, and request 2 could be read beside the rest of them in step 2. An engine that queues batches
+// composes that while request 0 has its place, and reads request 2 in step 3.
+func TestACompletePromptHasItsPlaceForAnotherStep(t *testing.T) {
+	for step, queues := range map[sim.Duration]bool{2: false, 3: true} {
+		sc := handing(sim.Stage{Tokens: 1, Link: sim.Link{Latency: promptTime / 2, Layers: 1}},
+			sim.Request{Prompt: 32, Output: 2}, sim.Request{Prompt: 80, Output: 2}, sim.Request{Prompt: 16, Output: 2})
+		sc.policy, sc.ahead = &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 64}, queues
+		require.Equal(t, queues, sc.queues())
+		j, _ := play(t, sc, "few places")
+		require.Equal(t, sim.Time(2*promptTime), j.tokens[1][0])
+		require.Equal(t, sim.Time(step*promptTime), j.tokens[2][0])
+	}
+}

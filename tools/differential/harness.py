@@ -274,7 +274,7 @@ def main():
     print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
     for kind in kinds:
         for asyn in (False, True):
-            if kind in NOT_OF_022 and release == "0.22" and not a.only or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages") or asyn and kind.startswith("send") and not a.only:
+            if kind in NOT_OF_022 and release == "0.22" and not a.only or asyn and a.sync or not asyn and a.asynchronous or asyn != kind.startswith("stages-queue") and kind.startswith("stages"):
                 continue
             tally = scenario(a, kind, asyn, release, workers)
             name = "asynchronous" if asyn else "synchronous"

@@ -30,7 +30,7 @@ def main():
         for kind in a.kinds.split(","):
             if kind in harness.NOT_OF_022 and version == "0.22":
                 continue
-            for asyn in [kind.startswith("stages-queue")] if kind.startswith(("stages", "send")) else (False, True):
+            for asyn in [kind.startswith("stages-queue")] if kind.startswith("stages") else (False, True):
                 rnd, left = random.Random(f"record {kind} {asyn}"), a.each
                 for _ in range(400):
                     c = harness.case(rnd, kind, asyn)
