@@ -185,7 +185,7 @@ func (c *Cluster) build(specs []*PoolSpec) {
 	for _, route := range c.routes {
 		for i := range route[:len(route)-1] {
 			p := c.pools[route[i].Pool]
-			p.sends, p.pushes, p.hearsLate = true, p.pushes || route[i].Push, p.sendsLate()
+			p.sends, p.pushes, p.unseenSends = true, p.pushes || route[i].Push, p.sendsUnseen()
 			p.retractor, c.pools[route[i+1].Pool].retractor = nil, c.pools[route[i+1].Pool].retractsAhead()
 		}
 	}

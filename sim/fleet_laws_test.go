@@ -14,7 +14,8 @@ import (
 // fleetsCovered are the least numbers of what makes the comparison of fleets worth something that the usual cases must
 // draw.
 var fleetsCovered = map[string]int{
-	"KV transfers": 3000, "blocks sent and freed a step later": 20, "gaps moved": 1000, "gaps restarted": 30, "gaps preempted": 100, "gaps swapped": 50,
+	"KV transfers": 3000, "blocks sent and freed a step later": 20, "gaps moved": 1000,
+	"gaps restarted": 30, "gaps preempted": 100, "gaps swapped": 50,
 	"tokens emitted at admission": 1000, "last tokens computed again": 300, "cached at the destination": 100,
 	"KV transfers without a free sequence": 5000, "loads of more than may run": 100, "KV transfers without room": 1000,
 	"KV transfers behind swapped requests": 500,

@@ -58,8 +58,8 @@ func (n *naive) learn(in *naiveInstance) bool {
 	return sent || len(freed) > 0 || len(in.running) < before
 }
 
-// hearsLate reports whether the engine hears what has been sent during a step only when it has composed the next one.
-func (n *naive) hearsLate() bool {
+// sendsUnseen reports whether the engine hears what has been sent during a step only when it has composed the next one.
+func (n *naive) sendsUnseen() bool {
 	_, ok := n.policy.(*schedulers.Continuous)
 	return ok && n.queues() && len(n.stages) < 2
 }

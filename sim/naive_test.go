@@ -63,28 +63,27 @@ type naiveRequest struct {
 	entered  bool // a batch, once
 	number   int  // of its admission
 	naiveStages
-	tokens     []sim.Time // when each was emitted
-	cause      string     // what has held it up since the latest one
-	left       bool       // the client cancelled
-	removed    bool       // the engine knows
-	ghost      bool       // only its place in the batch is left
-	hidden     int32      // tokens that it has emitted and does not count, because the engine does not know them
-	stopped    bool       // it computes no more, although the engine does not know
-	at         *naiveInstance
-	noticed    bool         // it waited when a step began: the batch of the next may have it
-	stamped    sim.Time     // when that was so first
-	move       *naiveMove   // nil: its KV is not transferred
-	host       *naiveMove   // nil: nothing of it comes, or has come, from host memory
-	fetch      *naiveFetch  // that is under way; nil: none
-	fetchedBy  *naiveFetch  // that brought what its next admission finds in host memory
-	known      bool         // its next token is, and not released
-	leaf       leaf         // with a radix tree: what that has of it
-	added      bool         // some of it is or was in a radix tree
-	life       int32        // how often it has gone elsewhere
-	place      int          // in the batch as SGLang orders it; 0: none yet
-	fill       int64        // tokens that SGLang has of it: while it waits, those that it was to compute when tried last
-	tokenizing sim.Duration // until its prompt had been tokenised, before its first admission
-	lockedOut  sim.Duration // that it has waited for its adapter in this queue
+	tokens         []sim.Time // when each was emitted
+	cause          string     // what has held it up since the latest one
+	left           bool       // the client cancelled
+	removed, ghost bool       // the engine knows; and only its place in the batch is left
+	hidden         int32      // tokens that it has emitted and does not count, because the engine does not know them
+	stopped        bool       // it computes no more, although the engine does not know
+	at             *naiveInstance
+	noticed        bool         // it waited when a step began: the batch of the next may have it
+	stamped        sim.Time     // when that was so first
+	move           *naiveMove   // nil: its KV is not transferred
+	host           *naiveMove   // nil: nothing of it comes, or has come, from host memory
+	fetch          *naiveFetch  // that is under way; nil: none
+	fetchedBy      *naiveFetch  // that brought what its next admission finds in host memory
+	known          bool         // its next token is, and not released
+	leaf           leaf         // with a radix tree: what that has of it
+	added          bool         // some of it is or was in a radix tree
+	life           int32        // how often it has gone elsewhere
+	place          int          // in the batch as SGLang orders it; 0: none yet
+	fill           int64        // tokens that SGLang has of it: while it waits, those it was to compute when tried last
+	tokenizing     sim.Duration // until its prompt had been tokenised, before its first admission
+	lockedOut      sim.Duration // that it has waited for its adapter in this queue
 }
 
 type naiveInstance struct {
@@ -100,40 +99,39 @@ type naiveInstance struct {
 	running  []*naiveRequest // in order of admission
 	away     []*naiveRequest // while a batch is composed: those that are in another one
 	naivePipeline
-	admitted     int // so far
-	waiting      []*naiveRequest
-	swapped      []*naiveRequest // in order of swapping out
-	deferred     []*naiveRequest // that have left the batch, and whose blocks a step under way may write
-	inbound      []*naiveMove    // without room
-	transferring []*naiveMove    // with room, or room that is committed
-	arrived      []*naiveMove    // not yet admitted
-	sent         []*naiveMove    // those of pending of which the engine does not know yet that they have arrived
-	pending      []*naiveMove    // whose blocks are here until they have arrived
-	free         int64
-	host         int64        // free blocks of host memory
-	copied       int64        // blocks that the step copies from or to it
-	pool         *blockPool   // nil: no prefix caching of blocks
-	tree         *naiveTree   // nil: nor of sequences
-	below        []*hostStore // tiers below that
-	fetching     []*naiveRequest
-	tokenizer    []tokenizing // what its tokenizer has, the first of which it works on
-	store        *hostStore   // nil: no host memory for what the cache has no room for
-	drafting     int32        // tokens that every sequence may draft in the step
-	end          sim.Time
-	woken        bool
-	again        bool     // the step that has been composed computes nothing, and others have been preempted for it
-	inTurns      bool     // requests take their blocks one after the other
-	idle         bool     // no step was under way before
-	everybody    bool     // the step that is composed may have the requests that came since the last one began
-	unasked      int      // steps of decodes alone since the engine last looked for requests
-	loaded       int      // KV connectors' loads begun
-	copies       sim.Time // when the last one from host memory ends
-	loading      naiveLoading
-	stayed       []*naiveRequest // that have ended, while the next step has not been composed
-	departed     bool            // others have left the batch for that
-	left         bool            // either
-	aside        []*block        // that the next step takes, while loads begin with it
-	sglang       sglangState
+	admitted      int // so far
+	waiting       []*naiveRequest
+	swapped       []*naiveRequest // in order of swapping out
+	deferred      []*naiveRequest // that have left the batch, and whose blocks a step under way may write
+	inbound       []*naiveMove    // without room
+	transferring  []*naiveMove    // with room, or room that is committed
+	arrived       []*naiveMove    // not yet admitted
+	pending, sent []*naiveMove    // whose blocks are here until they have arrived, and until the engine knows it
+	free          int64
+	host          int64        // free blocks of host memory
+	copied        int64        // blocks that the step copies from or to it
+	pool          *blockPool   // nil: no prefix caching of blocks
+	tree          *naiveTree   // nil: nor of sequences
+	below         []*hostStore // tiers below that
+	fetching      []*naiveRequest
+	tokenizer     []tokenizing // what its tokenizer has, the first of which it works on
+	store         *hostStore   // nil: no host memory for what the cache has no room for
+	drafting      int32        // tokens that every sequence may draft in the step
+	end           sim.Time
+	woken         bool
+	again         bool     // the step that has been composed computes nothing, and others have been preempted for it
+	inTurns       bool     // requests take their blocks one after the other
+	idle          bool     // no step was under way before
+	everybody     bool     // the step that is composed may have the requests that came since the last one began
+	unasked       int      // steps of decodes alone since the engine last looked for requests
+	loaded        int      // KV connectors' loads begun
+	copies        sim.Time // when the last one from host memory ends
+	loading       naiveLoading
+	stayed        []*naiveRequest // that have ended, while the next step has not been composed
+	departed      bool            // others have left the batch for that
+	left          bool            // either
+	aside         []*block        // that the next step takes, while loads begin with it
+	sglang        sglangState
 	naiveWork
 	waited   int       // steps that a prompt which could join has waited for others
 	agreed   agreement // of the first rank

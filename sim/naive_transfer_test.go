@@ -70,10 +70,12 @@ func (n *naive) beginTransfer(in *naiveInstance, r *naiveRequest) {
 	if !pushed {
 		n.newMove(r)
 	}
-	if n.hearsLate() { // its place in the batch stays until then
+	if n.sendsUnseen() { // its place in the batch stays until then
 		ghost := *r
-		ghost.ghost, ghost.removed, ghost.stopped, ghost.decoding = true, true, true, true
-		ghost.outcome, ghost.pages, ghost.windows, ghost.blocks, ghost.want = "completed", nil, nil, 0, 0
+		ghost.ghost, ghost.removed = true, true
+		ghost.stopped, ghost.decoding = true, true
+		ghost.outcome, ghost.blocks, ghost.want = "completed", 0, 0
+		ghost.pages, ghost.windows = nil, nil
 		in.running[slices.Index(in.running, r)] = &ghost
 	} else {
 		in.running = remove(in.running, r)
@@ -242,7 +244,7 @@ func (in *naiveInstance) reserved() []*naiveMove {
 func (f *naiveFleet) land(m *naiveMove) {
 	r, from, to := m.r, m.from, m.to
 	ghost := func(x *naiveRequest) bool { return x.ghost && x.ID == r.ID }
-	if from.of.hearsLate() && (from.end != sim.Forever || slices.ContainsFunc(from.running, ghost)) {
+	if from.of.sendsUnseen() && (from.end != sim.Forever || slices.ContainsFunc(from.running, ghost)) {
 		q, copied := *r, *m
 		copied.r = &q
 		from.pending[slices.Index(from.pending, m)] = &copied

@@ -93,7 +93,7 @@ type poolState struct {
 	atGate      int         // requests that wait there
 	sends       bool        // a route goes on from this pool, by a KV transfer
 	pushes      bool        // layer by layer
-	hearsLate   bool        // what sendsLate says of a pool that sends
+	unseenSends bool        // what sendsUnseen says of a pool that sends
 	retractor   Retractor   // nil: the scheduler drops no tokens of a step under way
 
 	stores     [kv.TiersMax]*kv.Store // that its instances share; nil: each has its own

@@ -30,7 +30,7 @@ type transfers struct {
 	ahead        []int32 // slots of the requests that the next step admits and that have its blocks already
 	lacking      int64   // Σ blocks that requests which a KV connector loads, or has loaded, have too few
 	staying      staying // see preallocate.go
-	sent         []int32 // of those pending, that have arrived elsewhere, as the engine does not know yet
+	sent         []int32 // those pending that have arrived elsewhere, unknown to the engine
 	restored     int64   // blocks that are copied to host memory or back with the next step
 }
 
@@ -56,7 +56,7 @@ func (in *Instance) Incoming() (n int) {
 // send takes the request in slot, whose prompt is complete, out of the batch, and has it transferred.
 func (in *Instance) send(slot int32, s *Stage) {
 	c, r := in.cluster, &in.requests.at[slot]
-	if in.pool.hearsLate { // it has its place until then
+	if in.pool.unseenSends { // it has its place until then
 		in.batch.ended = append(in.batch.ended, slot)
 	} else {
 		in.exit(slot)
@@ -311,10 +311,10 @@ func (in *Instance) resume(slot int32, now Time) {
 	in.batch.overdue = true
 }
 
-// sentFrom frees what the request in slot, which has arrived elsewhere, has here as soon as the engine knows. One that
-// hears late knows of what has been sent during a step when it has composed the next one.
+// sentFrom frees what the request in slot, which has arrived elsewhere, has here as soon as the engine knows: what has
+// been sent unseen, when it has composed the next step.
 func (in *Instance) sentFrom(slot int32) {
-	if !in.pool.hearsLate || !in.underWay() && !slices.Contains(in.batch.ended, slot) {
+	if !in.pool.unseenSends || !in.underWay() && !slices.Contains(in.batch.ended, slot) {
 		in.releaseSource(slot)
 		return
 	}
@@ -323,13 +323,13 @@ func (in *Instance) sentFrom(slot int32) {
 	in.wake(in.cluster.now)
 }
 
-// sendsLate reports whether an engine of a pool that sends caches hears what has been sent during a step, and which
+// sendsUnseen reports whether an engine of a pool that sends caches hears what has been sent during a step, and which
 // prompts were complete with it, only when it has composed the next one. vLLM's EngineCore.step_with_batch_queue
 // composes a step before it has what came of the one before (vllm/v1/engine/core.py:735 and 793, 0.33.0; 497 and 557,
 // 0.22.1). Only then does Scheduler.update_from_output take requests that have ended from those that run, and
 // _update_from_kv_xfer_finished free what has been sent (vllm/v1/core/sched/scheduler.py:2543 and 3579, 0.33.0; 1529
 // and 2160, 0.22.1). A pipeline does as if it knew at once, and so does SGLang's prefill side, a Retractor.
-func (p *PoolSpec) sendsLate() bool {
+func (p *PoolSpec) sendsUnseen() bool {
 	_, retracts := p.Scheduler.(Retractor)
 	return p.BatchQueue > 1 && len(p.Stages) < 2 && !retracts
 }

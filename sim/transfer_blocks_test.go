@@ -250,7 +250,8 @@ func TestWhatIsSentDuringAStepIsFreeForTheOneAfterTheNext(t *testing.T) {
 			sim.Request{Prompt: 96, Output: 2, Arrival: sim.Time(promptTime / 2)},
 			sim.Request{Prompt: 32, Output: 2, Arrival: sim.Time(promptTime / 2)})
 		sc.policy = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}
-		sc.ahead, sc.blocks, sc.maxLen, sc.pools[0].maxLen = queues, 8, 100, 100
+		sc.ahead, sc.blocks = queues, 8
+		sc.maxLen, sc.pools[0].maxLen = 100, 100
 		require.Equal(t, queues, sc.queues())
 		j, _ := play(t, sc, "few blocks")
 		require.Equal(t, sim.Time(3*promptTime), j.tokens[1][0])

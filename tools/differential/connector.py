@@ -45,6 +45,8 @@ class Connector:
 class Sender(Connector):
     """The connector of the prefill side: the blocks of a request that ends are free when its cache has been sent."""
 
+    requires_kv_delivery = True  # of a producer, v1/base.py
+
     def get_num_new_matched_tokens(self, request, computed):
         return 0, False
 
