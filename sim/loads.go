@@ -65,7 +65,9 @@ func (w *Work) loadBlocks() int64 {
 		}
 		for _, slot := range lane.batch.prefill {
 			r := &lane.requests.at[slot]
-			free -= max(0, lane.lacks(r)-max(0, lane.chunked(r)-int64(r.blocks)))
+			if !r.stale { // else it has no blocks any more
+				free -= max(0, lane.lacks(r)-max(0, lane.chunked(r)-int64(r.blocks)))
+			}
 		}
 	}
 	if w.in.Running()+w.in.transfers.admissible() == 0 { // vLLM would wait for ever

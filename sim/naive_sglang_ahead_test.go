@@ -12,7 +12,11 @@ import (
 // no token of this step.
 func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
 	s := &in.sglang
-	s.ahead, in.everybody = "", false
+	in.everybody = false
+	if n.composesAhead() { // it was decided as the step began
+		return
+	}
+	s.ahead = ""
 	if n.passing.Blocks > 0 || n.transfers() {
 		return
 	}

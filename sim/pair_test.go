@@ -38,6 +38,8 @@ func TestPairsWithFullCachesEqualTheNaiveTwin(t *testing.T) {
 	for _, seed := range []uint64{710, 1821} {
 		play(seed, true)
 	}
+	// a prompt that another microbatch has preempted lacks blocks no more
+	play(1764, true)
 	// what has been loaded came unseen when all that run are preempted; and it has what a chunk of the same step computes
 	for _, seed := range []uint64{184, 1734, 2524} {
 		play(seed, false)

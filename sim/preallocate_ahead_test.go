@@ -94,3 +94,33 @@ func TestACacheComesOnceAnotherHasWhatItShares(t *testing.T) {
 	j, _ := play(t, sc, "shared")
 	require.Less(t, j.moved[1][0], j.tokens[0][3])
 }
+
+// TestAStepThatRetractsHasNoPrompt: with 10 blocks of 32 tokens and 3 in host memory, request 2, of the longest prompt,
+// is retracted to host memory as others need a second block, and request 4 as three need a third one. There is no room
+// for it there, so it is computed again, while all others end with the step under way. The step that is composed as
+// that begins is of these three still, in vain: SGLang looks for prompts before it retracts. Then come 25 ms for the
+// prompt, and a step of request 2 with the batch of before.
+func TestAStepThatRetractsHasNoPrompt(t *testing.T) {
+	later := sim.Time(2 * stepTime)
+	sc := handing(sim.Stage{Link: sim.Link{Layers: 1}},
+		sim.Request{Prompt: 1, Output: 64},
+		sim.Request{Prompt: 1, Output: 59, Arrival: later},
+		sim.Request{Prompt: 7, Output: 32, Arrival: later},
+		sim.Request{Prompt: 6, Output: 59, Arrival: later},
+		sim.Request{Prompt: 6, Output: 59, Arrival: later},
+		sim.Request{Prompt: 1, Output: 32, Arrival: later})
+	sc.policy.(*schedulers.Continuous).MaxNumSeqs = 64
+	decode := &sc.pools[0]
+	decode.policy = &schedulers.SGLang{MaxRunningRequests: 64, MaxPrefillTokens: 64, ChunkedPrefillSize: 64,
+		ClipMaxNewTokens: 1, RetractDecodeSteps: 1}
+	decode.blocks, decode.blockSize, decode.maxNumSeqs, decode.maxLen = 10, 32, 64, 74
+	decode.ahead, decode.onlyCaches, decode.uncached = true, true, true
+	require.True(t, decode.leavesFree().Restores)
+	require.EqualValues(t, 3, decode.hostBlocks())
+	j, _ := play(t, sc, "little host memory")
+	end := j.tokens[0][63]
+	require.Equal(t, end, j.tokens[1][58])
+	require.Equal(t, end, j.tokens[3][58])
+	require.Equal(t, end.Add(stepTime+promptTime), j.tokens[4][58])
+	require.Equal(t, end.Add(stepTime+promptTime+stepTime), j.tokens[2][31])
+}

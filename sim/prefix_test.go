@@ -109,7 +109,9 @@ func TestExtentsAreBlocks(t *testing.T) {
 }
 
 // TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and no request is preempted, prefix
-// caching changes no token of any request.
+// caching changes no token of any request. The most blocks in use may be more than without it where windows pass some:
+// with a cache it counts who frees before whom, and what one passes in a step is free only when others have their blocks
+// of it.
 func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 	t.Parallel()
 	same := 0
@@ -139,10 +141,30 @@ func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 		totals := with.PoolTotals(0)
 		require.Equal(t, make([]sim.TierTotals, len(sc.tiers)), totals.Tiers, "nothing is fetched")
 		totals.Tiers = without.PoolTotals(0).Tiers
+		if peak := without.PoolTotals(0).KVPeak; sc.passing.Blocks > 0 {
+			require.GreaterOrEqual(t, totals.KVPeak, peak)
+			totals.KVPeak = peak
+		}
 		require.Equal(t, without.PoolTotals(0), totals)
 		require.Equal(t, without.Totals(), with.Totals())
 	})
 	require.Positive(t, same)
+}
+
+// TestAWindowPassesWhenItsRequestHasItsTurn: a token takes two blocks. Request 0 has 4, and request 1 has 14 after its
+// prompt of 7 tokens, of which its window of 5 passes 3 when it gets 2 more. Without a cache they are free before either
+// takes its 2, so that 18 − 3 + 4 = 19 are the most in use. With one request 0 has taken its 2 by then: 20.
+func TestAWindowPassesWhenItsRequestHasItsTurn(t *testing.T) {
+	for _, tree := range []*sim.Contents{nil, new(sim.Contents)} {
+		sc := scenario{size: 1, blocks: 22, blockSize: 1, passing: sim.Passing{Blocks: 1, Window: 5, TokensMax: 8192},
+			maxLen: 10, model: ticks(sim.Second), tree: tree,
+			policy: &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 8192, MaxModelLen: 10}}
+		ms := sim.Time(sim.Millisecond)
+		sc.requests = []sim.Request{{Prompt: 1, Output: 3, Traced: true},
+			{ID: 1, Arrival: 10 * ms, Prompt: 7, Output: 2, Traced: true}}
+		_, cl := play(t, sc, "windows")
+		require.EqualValues(t, map[bool]int{false: 19, true: 20}[tree != nil], cl.PoolTotals(0).KVPeak)
+	}
 }
 
 // TestEvictionsMakeRoomForAWindow: a token takes a block in a window of 40 beside its own. Request 0, which was

@@ -194,7 +194,9 @@ func (q *queue) push(r *Request, slot int32) {
 // end is that of the requests which the scheduler sees: others came later.
 func (q *queue) pushBack(slot int32, last bool) {
 	q.resuming++
-	switch r := &q.requests.at[slot]; {
+	r := &q.requests.at[slot]
+	r.queuedAt = 0 // the scheduler, which had it run, sees it, whenever it was queued elsewhere
+	switch {
 	case q.heaps != nil && q.order == nil && last:
 		panic("sim: no scheduler of adapters puts a request behind others")
 	case q.heaps != nil && q.order == nil:

@@ -155,3 +155,20 @@ func TestWhatIsRetractedWaitsBehindWhatTheSchedulerSees(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsRetractedAtOnceWaitsInThatOrder: the first of two had come to another instance's queue after the step began
+// that the scheduler has seen, and to this one by a transfer. It ran, so the scheduler sees it all the same, as it does
+// in the next step.
+func TestWhatIsRetractedAtOnceWaitsInThatOrder(t *testing.T) {
+	q := queue{requests: new(slab), visible: 5}
+	for id, at := range []Time{6, 3} {
+		r := &Request{ID: int32(id), Prompt: 1, Output: 9}
+		r.queuedAt = at
+		q.pushBack(q.requests.put(r), id > 0)
+	}
+	for id := range int32(2) {
+		require.Equal(t, id, q.waiting(0).ID)
+		q.pop()
+	}
+	require.Zero(t, q.len())
+}
