@@ -113,7 +113,8 @@ func TestAStepThatRetractsHasNoPrompt(t *testing.T) {
 	decode := &sc.pools[0]
 	decode.policy = &schedulers.SGLang{MaxRunningRequests: 64, MaxPrefillTokens: 64, ChunkedPrefillSize: 64,
 		ClipMaxNewTokens: 1, RetractDecodeSteps: 1}
-	decode.blocks, decode.blockSize, decode.maxNumSeqs, decode.maxLen = 10, 32, 64, 74
+	decode.blocks, decode.blockSize = 10, 32
+	decode.maxNumSeqs, decode.maxLen = 64, 74
 	decode.ahead, decode.onlyCaches, decode.uncached = true, true, true
 	require.True(t, decode.leavesFree().Restores)
 	require.EqualValues(t, 3, decode.hostBlocks())

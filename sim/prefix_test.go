@@ -110,8 +110,8 @@ func TestExtentsAreBlocks(t *testing.T) {
 
 // TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and no request is preempted, prefix
 // caching changes no token of any request. The most blocks in use may be more than without it where windows pass some:
-// with a cache it counts who frees before whom, and what one passes in a step is free only when others have their blocks
-// of it.
+// with a cache the order counts, and what a window passes in a step is free only when requests that were admitted before
+// have their blocks of it.
 func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 	t.Parallel()
 	same := 0
