@@ -194,9 +194,8 @@ func (q *queue) push(r *Request, slot int32) {
 // end is that of the requests which the scheduler sees: others came later.
 func (q *queue) pushBack(slot int32, last bool) {
 	q.resuming++
-	r := &q.requests.at[slot]
-	r.queuedAt = 0 // the scheduler, which had it run, sees it, whenever it was queued elsewhere
-	switch {
+	q.requests.at[slot].queuedAt = 0 // the scheduler, which had it run, sees it, whenever it was queued elsewhere
+	switch r := &q.requests.at[slot]; {
 	case q.heaps != nil && q.order == nil && last:
 		panic("sim: no scheduler of adapters puts a request behind others")
 	case q.heaps != nil && q.order == nil:
@@ -299,8 +298,7 @@ func (in *Instance) updateVisible() {
 
 // listen notes when in has looked for requests while the steps that end ran: as those began that compute prompts, and
 // as every RecvInterval-th of decodes alone did. SGLang counts a step of prompts as a thousand
-// (sglang 0.5.23,
-// managers/scheduler_components/recv_skipper.py).
+// (sglang 0.5.23, managers/scheduler_components/recv_skipper.py).
 func (in *Instance) listen() {
 	q, s, every := &in.queue, &in.step, in.pool.RecvInterval
 	if in.work.shape.Prefills > 0 {
