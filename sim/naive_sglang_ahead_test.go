@@ -12,11 +12,7 @@ import (
 // no token of this step.
 func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
 	s := &in.sglang
-	in.everybody = false
-	if n.composesAhead() { // it was decided as the step began
-		return
-	}
-	s.ahead = ""
+	s.ahead, in.everybody = "", false
 	if n.passing.Blocks > 0 || n.transfers() {
 		return
 	}

@@ -290,7 +290,7 @@ func (n *naive) commit(lead *naiveInstance) {
 
 func (n *naive) commitRank(in *naiveInstance) {
 	n.useAdapters(in)
-	if p, ok := n.policy.(*schedulers.SGLang); ok && n.queues() {
+	if p, ok := n.policy.(*schedulers.SGLang); ok && n.queues() && !n.composesAhead() { // else it has, as the step began
 		n.retractAhead(in, p)
 	}
 	var prompts []*naiveRequest

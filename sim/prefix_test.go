@@ -110,8 +110,8 @@ func TestExtentsAreBlocks(t *testing.T) {
 
 // TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and no request is preempted, prefix
 // caching changes no token of any request. The most blocks in use may be more than without it where windows pass some:
-// with a cache the order counts, and what a window passes in a step is free only when requests that were admitted before
-// have their blocks of it.
+// with a cache the order counts, and what a window passes in a step is free only when requests admitted before have
+// their blocks of it.
 func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 	t.Parallel()
 	same := 0
@@ -156,8 +156,8 @@ func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 // takes its 2, so that 18 − 3 + 4 = 19 are the most in use. With one request 0 has taken its 2 by then: 20.
 func TestAWindowPassesWhenItsRequestHasItsTurn(t *testing.T) {
 	for _, tree := range []*sim.Contents{nil, new(sim.Contents)} {
-		sc := scenario{size: 1, blocks: 22, blockSize: 1, passing: sim.Passing{Blocks: 1, Window: 5, TokensMax: 8192},
-			maxLen: 10, model: ticks(sim.Second), tree: tree,
+		sc := scenario{size: 1, blocks: 22, blockSize: 1, maxLen: 10,
+			passing: sim.Passing{Blocks: 1, Window: 5, TokensMax: 8192}, model: ticks(sim.Second), tree: tree,
 			policy: &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 8192, MaxModelLen: 10}}
 		ms := sim.Time(sim.Millisecond)
 		sc.requests = []sim.Request{{Prompt: 1, Output: 3, Traced: true},
