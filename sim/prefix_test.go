@@ -152,8 +152,8 @@ func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 }
 
 // TestAWindowPassesWhenItsRequestHasItsTurn: a token takes two blocks. Request 0 has 4, and request 1 has 14 after its
-// prompt of 7 tokens, of which its window of 5 passes 3 when it gets 2 more. Without a cache they are free before either
-// takes its 2, so that 18 − 3 + 4 = 19 are the most in use. With one request 0 has taken its 2 by then: 20.
+// prompt of 7 tokens, of which its window of 5 passes 3 when it gets 2 more. Without a cache they are free before
+// either takes its 2, so that 18 − 3 + 4 = 19 are the most in use. With one request 0 has taken its 2 by then: 20.
 func TestAWindowPassesWhenItsRequestHasItsTurn(t *testing.T) {
 	for _, tree := range []*sim.Contents{nil, new(sim.Contents)} {
 		sc := scenario{size: 1, blocks: 22, blockSize: 1, maxLen: 10,
