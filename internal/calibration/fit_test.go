@@ -14,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // catalogLike is a stiffness that leaves runs of few deployments near their prior, as the catalogue's does.
@@ -208,6 +209,7 @@ func TestADeploymentOfManyRunsWeighsTheirRoot(t *testing.T) {
 
 // TestE2EIsNotFittedToBesideTPOT: it says the same twice.
 func TestE2EIsNotFittedToBesideTPOT(t *testing.T) {
+	soak.TakesLong(t)
 	with := func(e2e float64) *Calibration {
 		runs := someRuns(t)
 		for i := range runs {

@@ -19,6 +19,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -66,6 +67,7 @@ func parameterOf(t *testing.T, name string) *Parameter {
 // TestHardlyHeldAFitFindsTheMachine: with next to no prior the residuals vanish, and what the data decide is within 4
 // %.
 func TestHardlyHeldAFitFindsTheMachine(t *testing.T) {
+	soak.TakesLong(t)
 	runs := dense.Grid(1, 4, 16, 64, 128)
 	fittest.Measure(t, runs, fittest.Truth(t))
 	f := fitTo(t, runs, 1e-6)
@@ -194,6 +196,7 @@ func TestOneRunIsTestedOnNothing(t *testing.T) {
 
 // TestOneWildRowMovesTheOthersLittle: their predictions change by less than 10 %.
 func TestOneWildRowMovesTheOthersLittle(t *testing.T) {
+	soak.TakesLong(t)
 	runs := dense.Grid(1, 8, 64)
 	fittest.Measure(t, runs, fittest.Truth(t))
 	without := own(t, runs).Efficiency
