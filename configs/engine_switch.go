@@ -99,6 +99,7 @@ func (l *layers) dropSpeculation(e *catalog.EngineSpec) {
 		fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", literalOf(method),
 			e.Name))
 	l.forgetAll("speculation.")
+	l.forget("speculation.acceptance") // as a section
 	delete(l.sections, "speculation.acceptance")
 }
 

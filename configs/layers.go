@@ -59,6 +59,22 @@ func (o *origins) given(path string) bool {
 	return inFile
 }
 
+// below returns the first path, by letter, that begins like this and that any layer above the defaults set; empty:
+// there is none.
+func (o *origins) below(prefix string) (first string) {
+	for path := range o.assigned {
+		if strings.HasPrefix(path, prefix) && (first == "" || path < first) {
+			first = path
+		}
+	}
+	for path := range o.where.At {
+		if strings.HasPrefix(path, prefix) && (first == "" || path < first) {
+			first = path
+		}
+	}
+	return first
+}
+
 // shortOf returns the paths under which a value stands that is given as a section's shorthand.
 func shortOf(path string) []string {
 	return []string{path, path + ".config", path + ".from", path + ".base"}

@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"strings"
+
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
@@ -12,7 +14,7 @@ const SpeculationExample = "--set speculation.method=eagle --set speculation.num
 	"--set speculation.acceptance.process=iid --set speculation.acceptance.rate=0.7"
 
 // Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. With method
-// none everything else is without effect.
+// none everything else is without effect, so that one key turns a scenario's drafts off.
 type Speculation struct {
 	Method            string      `yaml:"method" oneof:"speculation-methods" doc:"none draft eagle medusa mtp ngram"`
 	Tokens            int         `yaml:"num_speculative_tokens,omitempty" unit:"tokens" about:"drafts of a sequence in a step"`
@@ -81,7 +83,14 @@ const speculationMax = 64
 // check reports what no drafts can be; what depends on the model is checked where the parts are built.
 func (s *Speculation) check(c *checker) {
 	const path = "speculation."
-	if !s.On() || c.err != nil {
+	if c.err != nil {
+		return
+	}
+	if !s.On() {
+		if key := c.origins.below(path); key != "" && !c.origins.given(path+"method") {
+			c.fail(key, "has no effect, for nothing drafts; expected speculation.method beside it, one of %s",
+				strings.Join(SpeculationMethods(), ", "))
+		}
 		return
 	}
 	s.checkDrafts(c)

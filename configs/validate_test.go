@@ -195,6 +195,17 @@ func refuses(t *testing.T, yaml, want string) {
 	require.EqualError(t, err, want)
 }
 
+// TestDraftsThatNothingDraftsAreRefused: a method of none that is written out turns them off.
+func TestDraftsThatNothingDraftsAreRefused(t *testing.T) {
+	const drafts = "num_speculative_tokens: 3, acceptance: {rate: 0.7}}"
+	refuses(t, with("seed: 5", "speculation: {"+drafts), "chat.yaml:13:42: speculation.acceptance: has no effect, for "+
+		"nothing drafts; expected speculation.method beside it, one of none, draft, eagle, medusa, mtp, ngram")
+	inDir(t, with("seed: 5", "speculation: {method: none, "+drafts))
+	s, err := Load("chat.yaml", Options{})
+	require.NoError(t, err)
+	require.False(t, s.Speculation.On())
+}
+
 func TestLimitsThatContradictAreRefused(t *testing.T) {
 	refuses(t, with("replicas: 2", "max_num_seqs: 64\n    max_num_batched_tokens: 32"),
 		`chat.yaml:6:5: pools[0].max_num_batched_tokens: 32 is below max_num_seqs, 64; a step must hold a token of each sequence`)
