@@ -29,8 +29,8 @@ func ExampleSet() {
 		fmt.Printf("%s: p99 TTFT %.2f s\n", replicas, summary.Latency.TTFT.P99)
 	}
 	// Output:
-	// 1: p99 TTFT 35.13 s
-	// 2: p99 TTFT 0.35 s
+	// 1: p99 TTFT 34.96 s
+	// 2: p99 TTFT 0.32 s
 }
 
 // Mistakes say what would be accepted.

@@ -25,7 +25,7 @@ import (
 // one request at a time, as kvcache-ai/Mooncake's page on prefill and decode with vLLM has it
 // (docs/source/performance/vllm, 2025-12). Transfers are within a tenth from 128 to 32,768 tokens, with nothing
 // fitted to them. TTFT is too short by 20 to 170 ms. Most of that is NVLink: of the 200 GB/s of an H800's data sheet
-// DeepEP measured 160 at most, and with these what is left is 22 to 44 ms for any prompt, which the proxy and the two
+// DeepEP measured 160 at most, and with these what is left is 16 to 36 ms for any prompt, which the proxy and the two
 // engines take that are in the published one.
 func TestMooncakeMovesACacheAsLongAsItsPageSays(t *testing.T) {
 	worst, published := 0., mooncakesPage(t)
@@ -60,7 +60,7 @@ func TestMooncakeMovesACacheAsLongAsItsPageSays(t *testing.T) {
 		short := page["ttft_mean"] - first
 		assert.True(t, 20 < short && short < 170, "TTFT of %d tokens is %.0f ms shorter than published", tokens, short)
 		short = page["ttft_mean"] - slower
-		assert.True(t, 5 < short && short < 35, "TTFT of %d tokens is %.0f ms shorter at 160 GB/s", tokens, short)
+		assert.True(t, 10 < short && short < 40, "TTFT of %d tokens is %.0f ms shorter at 160 GB/s", tokens, short)
 	}
 	require.Len(t, published, 9)
 	assert.InDelta(t, 0.103, worst, 0.002, "the worst, of 32,768 tokens")
