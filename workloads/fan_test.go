@@ -302,3 +302,25 @@ func TestAFanSaysWhyItEnded(t *testing.T) {
 	require.False(t, f.Next(new(sim.Request)))
 	require.ErrorContains(t, f.Err(), "has answers beyond request")
 }
+
+// TestAllAnswersHaveTheLimitOfTheirPrompt: a limit of a single token too, and where there is none all answers are as
+// long as their law says.
+func TestAllAnswersHaveTheLimitOfTheirPrompt(t *testing.T) {
+	for limit, want := range map[float64]int32{0: 30, 1: 1, 2: 2, 29: 29, 31: 30} {
+		c := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1}, Requests: 3,
+			Mix: requests.Mix{Prompt: lengths.Fixed(10), Output: lengths.Fixed(30)}}
+		if limit > 0 {
+			c.Mix.MaxOutput = lengths.Fixed(limit)
+		}
+		o, err := NewOpenLoop(c, 1)
+		require.NoError(t, err)
+		f, err := NewFan(o, Choices{N: 3}, 1)
+		require.NoError(t, err)
+		all := sourcetest.Drain(f)
+		require.Len(t, all, 9)
+		for i := range all {
+			require.Equal(t, want, all[i].Output, "a limit of %v, answer %d", limit, i)
+			require.EqualValues(t, limit, all[i].MaxOutput)
+		}
+	}
+}

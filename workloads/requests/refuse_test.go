@@ -182,3 +182,32 @@ func TestAClassIsPickedByItsShare(t *testing.T) {
 	require.Zero(t, class)
 	require.Zero(t, priority)
 }
+
+// TestAWorkloadNeedsTheLawsThatAClassLacks: where every class has its own the workload may have none, and where one
+// class has none the workload's own is asked for by its name. Without classes it is always needed.
+func TestAWorkloadNeedsTheLawsThatAClassLacks(t *testing.T) {
+	five := lengths.Fixed(5)
+	for _, c := range []struct {
+		prompts, outputs []lengths.Spec // by class
+		want             string         // lacking; empty: nothing
+	}{
+		{want: "prompt_tokens"},
+		{[]lengths.Spec{five, five}, []lengths.Spec{five, five}, ""},
+		{[]lengths.Spec{{}, five}, []lengths.Spec{five, five}, "prompt_tokens"},
+		{[]lengths.Spec{five, {}}, []lengths.Spec{five, five}, "prompt_tokens"},
+		{[]lengths.Spec{five, five}, []lengths.Spec{{}, five}, "output_tokens"},
+		{[]lengths.Spec{five, five}, []lengths.Spec{five, {}}, "output_tokens"},
+	} {
+		m := with(func(m *Mix) { m.Prompt, m.Output = lengths.Spec{}, lengths.Spec{} })
+		for i := range c.prompts {
+			m.Classes = append(m.Classes,
+				Class{Name: fmt.Sprint(i), Share: 0.5, Prompt: c.prompts[i], Output: c.outputs[i]})
+		}
+		_, err := NewSampler(m, 1)
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "workloads: "+c.want+".distribution", "%+v", c)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/requests"
@@ -114,5 +115,26 @@ func TestALimitCutsReasoningWithItsOutput(t *testing.T) {
 		got := turn{output: 50, hidden: 40}
 		got.cut(limit)
 		require.Equal(t, want, got)
+	}
+}
+
+// TestToolsRunBetweenTurns: a turn that another of the same agent follows has a tool behind it, also of sub-agents, and
+// the last one of an agent has none.
+func TestToolsRunBetweenTurns(t *testing.T) {
+	loop := AgentLoop{Tasks: 1, Result: lengths.Fixed(30), Tool: Span{Distribution: "fixed", MeanS: 2},
+		Loop: Loop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 1}, Turns: lengths.Fixed(3),
+			Mix: requests.Mix{Prompt: lengths.Fixed(10), Output: lengths.Fixed(5)}},
+		SubAgents: &SubAgents{Probability: 1, Agents: lengths.Fixed(2), Turns: lengths.Fixed(3), Prompt: lengths.Fixed(40)}}
+	s, err := NewAgentLoop(loop, 1)
+	require.NoError(t, err)
+	var q plan
+	s.plans.plan(0, &q)
+	require.Equal(t, []int32{3, 6, 9, 12, 15}, q.ends)
+	for i := range q.turns {
+		want := 2 * sim.Second
+		if i%3 == 2 {
+			want = 0
+		}
+		require.Equal(t, want, q.turns[i].tool, "turn %d of %d", i, len(q.turns))
 	}
 }

@@ -209,3 +209,14 @@ func TestLinksAreAMap(t *testing.T) {
 		}
 	})
 }
+
+// TestLinksTakeTheRoomThatIsAskedFor: what growth says is what the slices of the table have room for once it has grown,
+// 4 bytes for a block and for a slot and 8 for an id.
+func TestLinksTakeTheRoomThatIsAskedFor(t *testing.T) {
+	l := newLinks()
+	for range 4 {
+		asked := l.growth()
+		l.grow()
+		require.EqualValues(t, 4*cap(l.before)+8*cap(l.ids)+4*cap(l.slots), asked)
+	}
+}
