@@ -88,6 +88,22 @@ func TestASessionKeepsItsAdapter(t *testing.T) {
 	require.Greater(t, len(distinct), 30)
 }
 
+// TestPromptsWithOneAnswerHaveTheirOwnAdapters: where nothing is said of answers each prompt has one, and two that
+// follow each other have the same of fifty adapters as rarely as chance has it: 6 of 300 times.
+func TestPromptsWithOneAnswerHaveTheirOwnAdapters(t *testing.T) {
+	law := AdapterMix{All: &Adapters{Count: 50}}
+	got := drawn(t, numbered(301, 1), law)
+	same := 0
+	for i := range 300 {
+		if got[i] == got[i+1] {
+			same++
+		}
+	}
+	require.Less(t, same, 20)
+	law.Answers = 1
+	require.Equal(t, got, drawn(t, numbered(301, 1), law))
+}
+
 // TestAClassMayHaveAdaptersOfItsOwn: they are numbered behind those of all, and have ranks of their own.
 func TestAClassMayHaveAdaptersOfItsOwn(t *testing.T) {
 	m := AdapterMix{All: &Adapters{Count: 2, Rank: 8}, Classes: []*Adapters{nil, {Count: 3, Rank: 64}, nil}}

@@ -109,6 +109,7 @@ func TestTheLargestSharingIsAccepted(t *testing.T) {
 		{Sharing{Groups: 1, PrefixTokens: 1<<29 - 1}, func(s *Sharing) *int64 { return &s.PrefixTokens }},
 		{Sharing{DistinctPrompts: 1 << 24}, func(s *Sharing) *int64 { return &s.DistinctPrompts }},
 		{Sharing{Groups: 1 << 24, PrefixTokens: 5, DistinctPrompts: 1 << 24}, func(s *Sharing) *int64 { return &s.Groups }},
+		{Sharing{Groups: 1 << 24, PrefixTokens: 1<<29 - 1}, func(s *Sharing) *int64 { return &s.PrefixTokens }},
 	} {
 		require.NoError(t, c.most.validate())
 		*c.field(&c.most)++

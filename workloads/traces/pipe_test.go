@@ -33,3 +33,31 @@ func TestWhatIsReadOnceIsNoTrace(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, tr.Close())
 }
+
+// TestARefusedTraceIsClosed: a program that asks for many would have no file descriptors left.
+func TestARefusedTraceIsClosed(t *testing.T) {
+	const descriptors = "/proc/self/fd"
+	if _, err := os.Stat(descriptors); err != nil {
+		t.Skip("this system does not say which files are open")
+	}
+	path := filepath.Join(t.TempDir(), "t.csv")
+	open := func() (n int) {
+		all, err := os.ReadDir(descriptors)
+		require.NoError(t, err)
+		for _, d := range all {
+			if of, err := os.Readlink(filepath.Join(descriptors, d.Name())); err == nil && of == path {
+				n++
+			}
+		}
+		return n
+	}
+	require.NoError(t, os.WriteFile(path, []byte("arrival_s,input_tokens,output_tokens\n0,1,1\n"), 0o600))
+	tr, err := Open(path, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1, open())
+	require.NoError(t, tr.Close())
+	require.NoError(t, os.WriteFile(path, []byte("arrival_s,input_tokens,output_tokens\n0,1,x\n"), 0o600))
+	_, err = Open(path, Options{})
+	require.Error(t, err)
+	require.Zero(t, open())
+}

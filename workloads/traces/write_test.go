@@ -71,6 +71,15 @@ func TestBlocksAreWrittenAsTheyWereShared(t *testing.T) {
 	require.NotContains(t, ids(lines[0]), ids(lines[2])[0])
 }
 
+// TestNamesOfBlocksAreDecimal: thirteen blocks have the numbers from 0 to 12 as names, and none has a letter.
+func TestNamesOfBlocksAreDecimal(t *testing.T) {
+	before, after, written := rewritten(t, `{"timestamp": 0, "input_length": 6656, "output_length": 5, `+
+		`"hash_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]}`+"\n", "mooncake")
+	require.ElementsMatch(t, strings.Split("0 1 2 3 4 5 6 7 8 9 10 11 12", " "), ids(strings.TrimSpace(written)))
+	require.Len(t, after, 1)
+	require.Equal(t, before[0].Prompt, after[0].Prompt)
+}
+
 func ids(line string) []string {
 	_, list, _ := strings.Cut(line, `"hash_ids": [`)
 	return strings.Split(strings.TrimSuffix(list, "]}"), ", ")

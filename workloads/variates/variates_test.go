@@ -138,3 +138,19 @@ func TestAShapeOfOneNeedsNoPower(t *testing.T) {
 	assert.InEpsilon(t, numbers(1.01), numbers(1), 0.02)
 	assert.Greater(t, numbers(0.99), numbers(1)+9_000)
 }
+
+// always is a source of one number.
+type always uint64
+
+func (a always) Uint64() uint64 { return uint64(a) }
+
+// TestAWeightOfZeroIsNeverDrawn: not by the smallest number either, which is on the edge of a part that is empty. The
+// largest one draws the last value.
+func TestAWeightOfZeroIsNeverDrawn(t *testing.T) {
+	a := NewAliasTable([]float64{7, 8}, []float64{0, 3}, 3)
+	require.InDelta(t, 8, a.Draw(rand.New(always(0))), 0)
+	require.InDelta(t, 8, a.Draw(rand.New(always(math.MaxUint64))), 0)
+	a = NewAliasTable([]float64{7, 8}, []float64{3, 3}, 6)
+	require.InDelta(t, 7, a.Draw(rand.New(always(0))), 0)
+	require.InDelta(t, 8, a.Draw(rand.New(always(math.MaxUint64))), 0)
+}
