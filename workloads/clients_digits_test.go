@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/sim/rng"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
 // TestNumbersOfClientsHaveNineDigits: the tenth may differ between processors, and goes by the nearest of nine.
@@ -28,6 +30,27 @@ func TestFactorsHaveNineDigits(t *testing.T) {
 			written, err := strconv.ParseFloat(fmt.Sprintf("%.9g", f), 64)
 			require.NoError(t, err)
 			require.Equal(t, written, f)
+		}
+	}
+}
+
+// TestSpreadsOfClientsNeedACV: clients of arrivals that have no cv may not differ in it, and are accepted where they do
+// not.
+func TestSpreadsOfClientsNeedACV(t *testing.T) {
+	poisson, gamma := arrivals.Spec{Process: "poisson", Rate: 5}, arrivals.Spec{Process: "gamma", Rate: 5, CV: 2}
+	for _, c := range []struct {
+		arrivals arrivals.Spec
+		spread   float64
+		refused  bool
+	}{
+		{poisson, 0, false}, {poisson, 1e-3, true}, {gamma, 0, false}, {gamma, 1, false},
+	} {
+		_, err := NewMix(Mix{Mix: sourcetest.Plain(), Requests: 10,
+			Clients: Clients{Arrivals: c.arrivals, Count: 3, CVSpread: c.spread}}, 1)
+		if c.refused {
+			require.ErrorContains(t, err, "clients.cv_spread is 0.001; accepted: 0, for arrivals that have no cv")
+		} else {
+			require.NoError(t, err, "%+v", c)
 		}
 	}
 }

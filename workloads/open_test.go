@@ -207,3 +207,19 @@ func TestTheClockIsNotOutrun(t *testing.T) {
 		require.NoError(t, o.Err())
 	}
 }
+
+// TestWhatHasEndedStaysEnded: a source that has sent its last request sends none when it is asked again, whether its
+// requests or its time have come to an end.
+func TestWhatHasEndedStaysEnded(t *testing.T) {
+	for _, c := range []OpenLoop{{Requests: 3}, {Requests: 64}, {DurationS: 20}} {
+		c.Arrivals, c.Mix = arrivals.Spec{Process: "poisson", Rate: 2}, sourcetest.Plain()
+		o, err := NewOpenLoop(c, 1)
+		require.NoError(t, err)
+		require.NotEmpty(t, sourcetest.Drain(o))
+		var r sim.Request
+		for range 3 {
+			require.False(t, o.Next(&r), "%+v", c)
+		}
+		require.NoError(t, o.Err())
+	}
+}

@@ -211,3 +211,37 @@ func TestManyAreDrawnAsOneByOne(t *testing.T) {
 		require.Equal(t, one.Truncated, many.Truncated)
 	}
 }
+
+// TestAnEmpiricalLawHasTheMeanThatIsGiven, and its own where none is: the mean that it says is that of what it draws.
+func TestAnEmpiricalLawHasTheMeanThatIsGiven(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		own  float64
+	}{
+		{Spec{Values: []float64{100, 300}, Weights: []float64{1, 3}}, 250},
+		{Spec{Edges: []float64{100, 200, 400}, Weights: []float64{1, 3}}, 262.5},
+		{Spec{Quantiles: []Quantile{{0, 100}, {0.5, 200}, {1, 600}}}, 275},
+	} {
+		c.spec.Distribution = "empirical"
+		for mean, want := range map[float64]float64{0: c.own, 750: 750} {
+			c.spec.Mean = mean
+			l, err := New("x", c.spec)
+			require.NoError(t, err)
+			require.InDelta(t, want, l.Mean, 1e-9, "%+v", c.spec)
+			sum, r := 0.0, rng.Stream(1, "test.mean")
+			for range 20_000 {
+				sum += float64(l.Draw(r))
+			}
+			require.InEpsilon(t, want, sum/20_000, 0.02, "%+v", c.spec)
+		}
+	}
+}
+
+// TestTheLongestPairsAreAccepted: of one token and of the most that a prompt or an output may have.
+func TestTheLongestPairsAreAccepted(t *testing.T) {
+	const most = 1<<30 - 1
+	p, err := NewPairs([][]int64{{most, 1}, {1, most}, {most, most}})
+	require.NoError(t, err)
+	require.Equal(t, []int32{most, 1, most}, p.Prompts)
+	require.Equal(t, []int32{1, most, most}, p.Outputs)
+}

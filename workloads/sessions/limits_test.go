@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,4 +126,33 @@ func TestNoLawOfATaskDrawsMoreThanThereMayBe(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [3]float64{turnsMax, subAgentsMax, 7}, [3]float64{s.plans.turnsLaw.Max, s.plans.agentsLaw.Max,
 		s.plans.subTurns.Max})
+}
+
+// TestEachTurnHasADeadlineOfItsOwn, of sessions and of agents: their clients wait as long for every turn, and some
+// cancel before, of first turns and of later ones.
+func TestEachTurnHasADeadlineOfItsOwn(t *testing.T) {
+	loop := Loop{Concurrency: 4, Turns: lengths.Fixed(3), Patience: requests.Patience{TimeoutS: 9, CancelShare: 0.5,
+		CancelAfterS: 2, CancelLaw: "fixed"}, Mix: requests.Mix{Prompt: lengths.Fixed(10), Output: lengths.Fixed(5)}}
+	second := func(*sim.Request) sim.Duration { return sim.Second }
+	talks := SessionLoop{Loop: loop}
+	talks.Requests = 300
+	s, err := NewSessionLoop(talks, 1)
+	require.NoError(t, err)
+	a, err := NewAgentLoop(AgentLoop{Loop: loop, Tasks: 100, Result: lengths.Fixed(3)}, 1)
+	require.NoError(t, err)
+	worked, _ := work(t, a, second, nil)
+	for _, all := range [][]answered{converse(t, s, second, nil), worked} {
+		require.Len(t, all, 300)
+		early, later, seen := 0, 0, map[uint64]int{}
+		for _, r := range all {
+			waits := r.Deadline.Sub(r.Arrival)
+			require.Contains(t, []sim.Duration{2 * sim.Second, 9 * sim.Second}, waits)
+			if waits == 2*sim.Second {
+				early, later = early+1, later+one(seen[r.session] > 0)
+			}
+			seen[r.session]++
+		}
+		require.InDelta(t, 150, early, 4*math.Sqrt(75))
+		require.InDelta(t, 100, later, 4*math.Sqrt(50))
+	}
 }

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,5 +137,26 @@ func TestToolsRunBetweenTurns(t *testing.T) {
 			want = 0
 		}
 		require.Equal(t, want, q.turns[i].tool, "turn %d of %d", i, len(q.turns))
+	}
+}
+
+// TestTurnsStartSubAgentsByChance: in as many cases as the probability says, within four standard errors.
+func TestTurnsStartSubAgentsByChance(t *testing.T) {
+	const tasks, turns = 100, 11
+	for _, p := range []float64{0.1, 0.5, 1} {
+		loop := AgentLoop{Tasks: 1, Result: lengths.Fixed(30), Tool: Span{Distribution: "fixed"},
+			Loop: Loop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 1}, Turns: lengths.Fixed(turns),
+				Mix: requests.Mix{Prompt: lengths.Fixed(10), Output: lengths.Fixed(5)}},
+			SubAgents: &SubAgents{Probability: p, Agents: lengths.Fixed(1), Turns: lengths.Fixed(1), Prompt: lengths.Fixed(40)}}
+		s, err := NewAgentLoop(loop, 1)
+		require.NoError(t, err)
+		var q plan
+		forks := 0
+		for n := range uint64(tasks) {
+			s.plans.plan(n, &q)
+			forks += len(q.ends) - 1
+		}
+		const n = tasks * (turns - 1)
+		require.InDelta(t, n*p, forks, 4*math.Sqrt(n*p*(1-p)), "probability %v", p)
 	}
 }
