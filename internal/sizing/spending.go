@@ -103,7 +103,7 @@ func (g *going) energyOf(e *metrics.Energy, d *metrics.Description) *metrics.Ene
 	for i := range d.Pools {
 		t := g.pool(i)
 		j := d.Pools[i].Power.Joules(&t)
-		sum += max(1, d.Grid.PUE) * (j.Idle + j.Prefill + j.Decode + j.Host)
+		sum += float64(max(1, d.Grid.PUE) * (j.Idle + j.Prefill + j.Decode + j.Host))
 	}
 	x := *e
 	x.MeanW = sum / g.spanS()
