@@ -88,7 +88,7 @@ func (s *Speculation) check(c *checker) {
 	}
 	if !s.On() {
 		if key := c.origins.below(path); key != "" && !c.origins.given(path+"method") {
-			c.fail(key, "has no effect, for nothing drafts; expected speculation.method beside it, one of %s",
+			c.fail(key, "nothing drafts; expected speculation.method beside it, one of %s",
 				strings.Join(SpeculationMethods(), ", "))
 		}
 		return

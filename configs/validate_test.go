@@ -198,8 +198,8 @@ func refuses(t *testing.T, yaml, want string) {
 // TestDraftsThatNothingDraftsAreRefused: a method of none that is written out turns them off.
 func TestDraftsThatNothingDraftsAreRefused(t *testing.T) {
 	const drafts = "num_speculative_tokens: 3, acceptance: {rate: 0.7}}"
-	refuses(t, with("seed: 5", "speculation: {"+drafts), "chat.yaml:13:42: speculation.acceptance: has no effect, for "+
-		"nothing drafts; expected speculation.method beside it, one of none, draft, eagle, medusa, mtp, ngram")
+	refuses(t, with("seed: 5", "speculation: {"+drafts), "chat.yaml:13:42: speculation.acceptance: nothing drafts; "+
+		"expected speculation.method beside it, one of none, draft, eagle, medusa, mtp, ngram")
 	inDir(t, with("seed: 5", "speculation: {method: none, "+drafts))
 	s, err := Load("chat.yaml", Options{})
 	require.NoError(t, err)

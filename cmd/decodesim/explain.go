@@ -210,7 +210,8 @@ func inFlags(err error) error {
 	if m := setPosition.FindStringSubmatch(message); m != nil {
 		for _, k := range flagKeys {
 			if k.key == m[1] {
-				return fmt.Errorf("--%s %s: %s", k.flag, m[2], strings.TrimPrefix(message, m[0]))
+				says := strings.TrimPrefix(message, m[0])
+				return fmt.Errorf("--%s %s: %s", k.flag, m[2], strings.ReplaceAll(says, "speculation.method", "--speculation"))
 			}
 		}
 	}

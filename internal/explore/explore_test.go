@@ -187,7 +187,7 @@ func TestAShorterRunLeavesTheSameShareUnmeasured(t *testing.T) {
 	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=4000", &x))
 	assert.Contains(t, x.YAML, "warmup_s: 60 ", "all of its requests come")
 	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=120", &x))
-	assert.Contains(t, x.YAML, "warmup_s: 2 ")
+	assert.Contains(t, x.YAML, "warmup_s: 2\n")
 	assert.Contains(t, x.YAML, "workload.warmup_s is shorter")
 }
 
