@@ -76,12 +76,11 @@ test test-long: export GOFLAGS = $(QUICK)
 # What only authors run and what make published runs again is left out.
 AUTHORS := ./tools/accuracy/... ./tools/differential/... ./tools/mutate
 test: ## the tests of every change: of what takes long, and of the draws of laws, a part
-	@go test -short -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
+	@DECODESIM_BRIEF=1 go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
 		$$(go list ./... | grep -vxFf <(go list $(AUTHORS) ./internal/published))
 
-# Packages whose tests leave something out of make test, by package soak or by rapid, which tries a fifth there. make
-# published has the pages.
-LONG := soak\.(TakesLong|Part|Least|Brief)\(|rapid\.Check\(
+# Packages whose tests leave something out of make test, by package soak. make published has the pages.
+LONG := soak\.(TakesLong|Part|Least|Brief)\(
 test-long: ## with nothing left out, the packages of which make test leaves something out
 	@go test -vet=off -skip ^TestDocumentation $(AUTHORS) \
 		$$(grep -rlE '$(LONG)' --include=*_test.go cmd configs hardware internal policies sim workloads | xargs -n1 dirname | sort -u | sed 's#^#./#')

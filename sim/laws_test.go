@@ -27,11 +27,7 @@ func TestMain(m *testing.M) {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if !given["rapid.checks"] {
-		checks := cases()
-		if testing.Short() {
-			checks *= 5 // rapid tries a fifth
-		}
-		set("rapid.checks", strconv.Itoa(checks))
+		set("rapid.checks", strconv.Itoa(cases()))
 	}
 	set("rapid.nofailfile", "true")
 	if !soak.Asked() && !given["rapid.seed"] { // the soak looks for new cases, the tests for regressions
