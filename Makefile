@@ -76,7 +76,7 @@ test test-long: export GOFLAGS = $(QUICK)
 # What only authors run and what make published runs again is left out.
 AUTHORS := ./tools/accuracy/... ./tools/differential/... ./tools/mutate
 test: ## the tests of every change: of what takes long, and of the draws of laws, a part
-	@DECODESIM_BRIEF=1 go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
+	@BRIEF_TESTS=1 go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
 		$$(go list ./... | grep -vxFf <(go list $(AUTHORS) ./internal/published))
 
 # Packages whose tests leave something out of make test, by package soak. make published has the pages.

@@ -18,7 +18,7 @@ func Cases(usual, long int) int {
 
 // Brief reports whether make test asks, which leaves to make test-long what takes long. It does not say so by go test
 // -short, under which rapid draws a fifth, of which some have nothing of what a test asks to have come up.
-func Brief() bool { return os.Getenv("DECODESIM_BRIEF") != "" && !Asked() }
+func Brief() bool { return os.Getenv("BRIEF_TESTS") != "" && !Asked() }
 
 // TakesLong leaves a test to make test-long.
 func TakesLong(t testing.TB) {
