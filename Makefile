@@ -55,6 +55,7 @@ site: build wasm ## the explorer as static files, in SITE
 
 test-pages: OPENED = PAGES_IN_BROWSER=1 go test -v -count 1 -pgo=off -vet=off
 test-pages: site ## those files, the explorer and every report in a headless browser: by clicks and keys, in the dark and on paper; SCREENSHOTS keeps what was seen
+	@$(if $(SCREENSHOTS),mkdir -p $(SCREENSHOTS))
 	DECODESIM_SITE=$(abspath $(SITE)) DECODESIM_SCREENSHOTS=$(abspath $(SCREENSHOTS)) $(OPENED) ./internal/explore
 	$(OPENED) ./internal/page
 	$(OPENED) ./cmd/decodesim -run Report

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -112,7 +113,7 @@ func openFile(kind, dir, nameOrPath string, names []string) (scenarioSource, err
 	}
 	data, err := catalog.ReadFile(kind, nameOrPath)
 	if err != nil {
-		return scenarioSource{}, err
+		return scenarioSource{}, cmp.Or(partNamed(kind, nameOrPath), err)
 	}
 	if kind == "scenario" && strict.HasKey(data, "rate", "budget", "search") && !strict.HasKey(data, "pools", "workload") {
 		return scenarioSource{}, fmt.Errorf("%s is a study, which decodesim size takes; expected a scenario", nameOrPath)
@@ -141,11 +142,31 @@ func notFound(kind, name string, names []string) error {
 	case kind == "scenario" && slices.Contains(StudyNames(), name):
 		return fmt.Errorf("%q is a study, which decodesim size takes; expected a scenario", name)
 	}
+	if err := partNamed(kind, name); err != nil {
+		return err
+	}
 	err := strict.NotFound(kind, name, names)
 	if at, statErr := os.Stat(name); statErr == nil && at.IsDir() {
 		return errors.New(strings.Replace(err.Error(), `" not found; `, `" is a directory; `, 1))
 	}
 	return err
+}
+
+// partNamed says where the name of a model or an accelerator goes that was given for a scenario; nil: it is neither's.
+func partNamed(kind, name string) error {
+	extension := filepath.Ext(name)
+	if _, err := os.Stat(name); err == nil || kind != "scenario" || extension == ".yaml" || extension == ".yml" {
+		return nil
+	}
+	if model, ok := catalog.ModelNamed(name); ok {
+		return fmt.Errorf("%q is a model; expected a scenario, which takes it by --set model.config=%s; "+
+			"decodesim explain takes --model %[2]s", name, model)
+	}
+	if gpu, ok := catalog.GPUNamed(name); ok {
+		return fmt.Errorf("%q is a gpu; expected a scenario, whose pools take it by --set pools.POOL.gpu=%s; "+
+			"decodesim explain takes --gpu %[2]s", name, gpu)
+	}
+	return nil
 }
 
 // layers decodes the file strictly and puts it at the bottom of the layers.

@@ -168,9 +168,16 @@ func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	have := "valid names: " + strict.Quoted(ScenarioNames())
 	for name, want := range map[string]string{
-		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-8b"?`,
-		"nonsense":  `scenario "nonsense" not found; ` + have,
-		"":          `scenario "" not found; ` + have,
+		"chat-80b": `scenario "chat-80b" not found; did you mean "chat-8b"?`,
+		"nonsense": `scenario "nonsense" not found; ` + have,
+		"":         `scenario "" not found; ` + have,
+		"deepseek-r1": `"deepseek-r1" is a model; expected a scenario, which takes it by --set model.config=deepseek-r1; ` +
+			`decodesim explain takes --model deepseek-r1`,
+		"deepseek-ai/DeepSeek-R1": `"deepseek-ai/DeepSeek-R1" is a model; expected a scenario, ` +
+			`which takes it by --set model.config=deepseek-r1; decodesim explain takes --model deepseek-r1`,
+		"deepseek-r1.yaml": `scenario file "deepseek-r1.yaml" does not exist`,
+		"H100": `"H100" is a gpu; expected a scenario, whose pools take it by --set pools.POOL.gpu=h100-sxm; ` +
+			`decodesim explain takes --gpu h100-sxm`,
 		"a.yaml":    `scenario file "a.yaml" does not exist`,
 		"./no/file": `scenario file "./no/file" does not exist`,
 	} {

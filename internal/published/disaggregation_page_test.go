@@ -132,17 +132,18 @@ func (c *publishedCase) sayLinks() string {
 			"per token. In use is the share of the link "+
 			"that this takes on the average; a transfer is counted from the end of the prompt. Pulled when the prompt has "+
 			"been read, a cache delays the second token, and with it TPOT; pushed layer by layer, it is there "+
-			"by then unless the link is the slower. The slowest link that keeps a factor of %d: pulled %s, pushed %s. "+
+			"by then unless the link is the slower. A factor of %d is kept by %s where the cache is "+
+			"pulled, and by %s where it is pushed. "+
 			"A link that the load needs more of than there is has requests wait longer and longer, and PD loses.",
 		c.now.split, c.storedBytes()/1e3, saidFactor, bitRate(least["pull"]), bitRate(least["push"]))
 }
 
-// bitRate writes a link's bytes/s as what it is called by; of none they are infinite.
+// bitRate writes the bytes/s of the slowest link that does as what it is called by; of none they are infinite.
 func bitRate(bps float64) string {
 	if math.IsInf(bps, 1) {
-		return "none"
+		return "no link"
 	}
-	return fmt.Sprintf("%.0f Gb/s", 8*bps/1e9)
+	return fmt.Sprintf("%.0f Gb/s at the slowest", 8*bps/1e9)
 }
 
 // linkFactor compares with the co-located fleet of the change.
