@@ -59,18 +59,34 @@ func (o *origins) given(path string) bool {
 	return inFile
 }
 
-// below returns the first path, by letter, that begins like this and that any layer above the defaults set; empty:
-// there is none.
-func (o *origins) below(prefix string) (first string) {
-	for path := range o.assigned {
-		if strings.HasPrefix(path, prefix) && (first == "" || path < first) {
+// layer says which of them set the value at path last: 1 for the file, 2 for the environment, 3 for --set; 0: none did.
+func (o *origins) layer(path string) int {
+	by, assigned := o.assigned[path]
+	_, inFile := o.where.At[path]
+	switch {
+	case assigned && strings.HasPrefix(by, "--set "):
+		return 3
+	case assigned:
+		return 2
+	case inFile:
+		return 1
+	}
+	return 0
+}
+
+// above returns the first path, by letter, that begins like this and that a layer above this one set; empty: there is
+// none.
+func (o *origins) above(layer int, prefix string) (first string) {
+	consider := func(path string) {
+		if strings.HasPrefix(path, prefix) && (first == "" || path < first) && o.layer(path) > layer {
 			first = path
 		}
 	}
+	for path := range o.assigned {
+		consider(path)
+	}
 	for path := range o.where.At {
-		if strings.HasPrefix(path, prefix) && (first == "" || path < first) {
-			first = path
-		}
+		consider(path)
 	}
 	return first
 }

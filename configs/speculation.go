@@ -13,8 +13,9 @@ import (
 const SpeculationExample = "--set speculation.method=eagle --set speculation.num_speculative_tokens=3 " +
 	"--set speculation.acceptance.process=iid --set speculation.acceptance.rate=0.7"
 
-// Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. With method
-// none everything else is without effect, so that one key turns a scenario's drafts off.
+// Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. A method of
+// none leaves everything else without effect that stands in its layer or below, so that one key turns a scenario's drafts
+// off and a sweep may have none among its methods; a key of a layer above it is refused.
 type Speculation struct {
 	Method            string      `yaml:"method" oneof:"speculation-methods" doc:"none draft eagle medusa mtp ngram"`
 	Tokens            int         `yaml:"num_speculative_tokens,omitempty" unit:"tokens" about:"drafts of a sequence in a step"`
@@ -87,9 +88,9 @@ func (s *Speculation) check(c *checker) {
 		return
 	}
 	if !s.On() {
-		if key := c.origins.below(path); key != "" && !c.origins.given(path+"method") {
+		if key := c.origins.above(c.origins.layer(path+"method"), path); key != "" {
 			c.fail(key, "nothing drafts; expected speculation.method beside it, one of %s",
-				strings.Join(SpeculationMethods(), ", "))
+				strings.Join(hardware.DraftMethods(), ", "))
 		}
 		return
 	}

@@ -195,15 +195,45 @@ func refuses(t *testing.T, yaml, want string) {
 	require.EqualError(t, err, want)
 }
 
-// TestDraftsThatNothingDraftsAreRefused: a method of none that is written out turns them off.
+// TestDraftsThatNothingDraftsAreRefused: a method of none turns off what stands in its layer or below, and hides nothing
+// that stands above it.
 func TestDraftsThatNothingDraftsAreRefused(t *testing.T) {
 	const drafts = "num_speculative_tokens: 3, acceptance: {rate: 0.7}}"
-	refuses(t, with("seed: 5", "speculation: {"+drafts), "chat.yaml:13:42: speculation.acceptance: nothing drafts; "+
-		"expected speculation.method beside it, one of none, draft, eagle, medusa, mtp, ngram")
-	inDir(t, with("seed: 5", "speculation: {method: none, "+drafts))
-	s, err := Load("chat.yaml", Options{})
+	const says = ": nothing drafts; expected speculation.method beside it, one of draft, eagle, medusa, mtp, ngram"
+	refuses(t, with("seed: 5", "speculation: {"+drafts), "chat.yaml:13:42: speculation.acceptance"+says)
+	const none, eagle, three = "speculation.method=none", "speculation.method=eagle", "speculation.num_speculative_tokens=3"
+	const rate, process = "speculation.acceptance.rate=0.7", "speculation.acceptance.process=iid"
+	const noneVariable, threeVariable = "DECODESIM_SPECULATION_METHOD=none", "DECODESIM_SPECULATION_NUM_SPECULATIVE_TOKENS=3"
+	for _, c := range []struct {
+		in, says string
+		env, set []string
+	}{
+		{in: "{method: none, " + drafts},
+		{in: "{method: none}", set: []string{three}, says: "--set " + three},
+		{in: "{method: none}", set: []string{three, rate}, says: "--set " + rate},
+		{in: "{method: none, " + drafts, set: []string{three}, says: "--set " + three},
+		{in: "{method: none}", env: []string{threeVariable}, says: threeVariable},
+		{in: "{method: eagle, " + drafts, env: []string{noneVariable}, set: []string{three}, says: "--set " + three},
+		{in: "{method: eagle, " + drafts, env: []string{noneVariable, threeVariable}},
+		{in: "{method: none}", env: []string{threeVariable}, set: []string{none}},
+		{in: "{method: none}", set: []string{"speculation.disable_above_batch=null"}},
+		{in: "{method: eagle, " + drafts, set: []string{none}},
+		{in: "{method: none}", set: []string{three, none, rate}},
+		{in: "{method: none}", set: []string{`speculation={method: none, num_speculative_tokens: 3}`}},
+	} {
+		inDir(t, with("seed: 5", "speculation: "+c.in))
+		s, err := Load("chat.yaml", Options{Env: c.env, Set: c.set})
+		if c.says != "" {
+			require.EqualError(t, err, c.says+says, "%v", c)
+			continue
+		}
+		require.NoError(t, err, "%v", c)
+		require.False(t, s.Speculation.On(), "%v", c)
+	}
+	inDir(t, with("seed: 5", "speculation: {method: none}"))
+	s, err := Load("chat.yaml", Options{Set: []string{eagle, three, rate, process}})
 	require.NoError(t, err)
-	require.False(t, s.Speculation.On())
+	require.Equal(t, 3, s.Speculation.DraftsMax())
 }
 
 func TestLimitsThatContradictAreRefused(t *testing.T) {
