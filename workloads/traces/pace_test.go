@@ -82,21 +82,23 @@ func TestATraceHasAsManyRequestsAsThereAreIDs(t *testing.T) {
 }
 
 // TestAllReadingIsReported: of each pass over a file, for its rate, for what is wrong with it and for its requests, the
-// last of which may be left out.
+// last of which may be left out: nothing is heard then once the trace is open.
 func TestAllReadingIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	require.NoError(t, os.WriteFile(path, []byte(paced), 0o600))
 	for passes, o := range map[int]Options{1: {Unchecked: true}, 2: {}, 3: {Rate: 1}} {
 		for _, before := range []bool{false, true} {
-			last, all := int64(0), int64(0)
+			last, all, heard := int64(0), int64(0), 0
 			o.Before, o.Reading = before, func(done, of int64) error {
 				require.GreaterOrEqual(t, done, last)
-				last, all = done, of
+				last, all, heard = done, of, heard+1
 				return nil
 			}
 			tr, err := Open(path, o)
 			require.NoError(t, err)
+			opened := heard
 			require.Len(t, sourcetest.Drain(tr), 4)
+			require.Equal(t, before, heard == opened, "%+v", o)
 			require.NoError(t, tr.Close())
 			want := passes
 			if before {
