@@ -1,6 +1,8 @@
 package schedulers_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -122,4 +124,43 @@ func TestNoLoadBeginsWithAStepThatPreempts(t *testing.T) {
 	got := loadsOf(t, p, 7, 1, ahead, sim.Request{Prompt: 8, Output: 8}, sim.Request{Prompt: 8, Output: 8},
 		sim.Request{Prompt: 3, Output: 2, Arrival: testcluster.At(5)})
 	assert.Equal(t, []string{"4 × d2", "d1", "p1:7+d1", "d1", "p1:8", "p1:5", "d2", "d1"}, got)
+}
+
+// TestAPromptFromHostMemoryWaitsForItsStep: host memory has two blocks of the third prompt, which come in 0.8 s beside
+// the second step of a request that decodes in one block. Its other 11 tokens are one chunk, as prompts are not divided:
+// it joins where a step has that many beside the decode, and three blocks for them, and else waits until that has ended.
+func TestAPromptFromHostMemoryWaitsForItsStep(t *testing.T) {
+	joins, waits := []string{"p1:1", "d1", "p1:11+d1", "5 × d1"}, []string{"p1:1", "7 × d1", "p1:11"}
+	for _, c := range []struct {
+		name              string
+		budget            int32
+		blocks, watermark int64
+		want              []string
+	}{
+		{"both fit", 12, 20, 0, joins},
+		{"a token too few", 11, 20, 0, waits},
+		{"blocks to the last", 12, 6, 0, joins},
+		{"a block too few", 12, 5, 0, waits},
+		{"blocks to the watermark", 12, 8, 2, joins},
+		{"a block below it", 12, 7, 2, waits},
+	} {
+		tree, model := new(sim.Contents), &steps{}
+		node := tree.Add(0, 8)
+		p := testcluster.NewPool(1, routers.LeastLoaded{})
+		p.Scheduler = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: c.budget, Unchunked: true,
+			WatermarkBlocks: c.watermark}
+		p.KVBlocks, p.MaxModelLen, p.Model, p.PrefixCaching = c.blocks, int32(4*c.blocks), model, true
+		p.OffloadBlocks, p.ConnectorLoads, p.LoadLink = 100, true, sim.Link{Token: sim.Second / 10}
+		filling := int32(4*c.blocks - 11) // which evicts both blocks
+		cluster, log := testcluster.New(func(g *sim.Config) { g.Contents = tree }, []sim.Request{
+			{Prompt: 9, Output: 1, Content: node},
+			{Prompt: 11, Output: filling, Arrival: testcluster.At(10)},
+			{Prompt: 1, Output: 8, Arrival: testcluster.At(100)},
+			{Prompt: 19, Output: 1, Content: node, Arrival: testcluster.At(100) + 1},
+		}, p)
+		cluster.Run()
+		require.Equal(t, 4, log.Count(sim.Completed), "%s: %v", c.name, model.all)
+		before := []string{"p1:9", "p1:11", fmt.Sprintf("%d × d1", filling-1)}
+		assert.Equal(t, slices.Concat(before, c.want), model.all, c.name)
+	}
 }
