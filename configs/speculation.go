@@ -14,8 +14,8 @@ const SpeculationExample = "--set speculation.method=eagle --set speculation.num
 	"--set speculation.acceptance.process=iid --set speculation.acceptance.rate=0.7"
 
 // Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. A method of
-// none leaves everything else without effect that stands in its layer or below, so that one key turns a scenario's drafts
-// off and a sweep may have none among its methods; a key of a layer above it is refused.
+// none leaves without effect whatever else stands in its layer or below, so that one key turns a scenario's drafts off
+// and a sweep may have none among its methods. A key of a layer above it is refused.
 type Speculation struct {
 	Method            string      `yaml:"method" oneof:"speculation-methods" doc:"none draft eagle medusa mtp ngram"`
 	Tokens            int         `yaml:"num_speculative_tokens,omitempty" unit:"tokens" about:"drafts of a sequence in a step"`
