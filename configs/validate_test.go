@@ -195,15 +195,16 @@ func refuses(t *testing.T, yaml, want string) {
 	require.EqualError(t, err, want)
 }
 
-// TestDraftsThatNothingDraftsAreRefused: a method of none turns off what stands in its layer or below, and hides nothing
-// that stands above it.
+// TestDraftsThatNothingDraftsAreRefused: a method of none turns off what stands in its layer or below, and hides
+// nothing that stands above it.
 func TestDraftsThatNothingDraftsAreRefused(t *testing.T) {
 	const drafts = "num_speculative_tokens: 3, acceptance: {rate: 0.7}}"
 	const says = ": nothing drafts; expected speculation.method beside it, one of draft, eagle, medusa, mtp, ngram"
 	refuses(t, with("seed: 5", "speculation: {"+drafts), "chat.yaml:13:42: speculation.acceptance"+says)
-	const none, eagle, three = "speculation.method=none", "speculation.method=eagle", "speculation.num_speculative_tokens=3"
-	const rate, process = "speculation.acceptance.rate=0.7", "speculation.acceptance.process=iid"
-	const noneVariable, threeVariable = "DECODESIM_SPECULATION_METHOD=none", "DECODESIM_SPECULATION_NUM_SPECULATIVE_TOKENS=3"
+	const none, eagle = "speculation.method=none", "speculation.method=eagle"
+	const three, rate = "speculation.num_speculative_tokens=3", "speculation.acceptance.rate=0.7"
+	const process, noneVariable = "speculation.acceptance.process=iid", "DECODESIM_SPECULATION_METHOD=none"
+	const threeVariable = "DECODESIM_SPECULATION_NUM_SPECULATIVE_TOKENS=3"
 	for _, c := range []struct {
 		in, says string
 		env, set []string

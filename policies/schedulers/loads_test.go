@@ -127,8 +127,9 @@ func TestNoLoadBeginsWithAStepThatPreempts(t *testing.T) {
 }
 
 // TestAPromptFromHostMemoryWaitsForItsStep: host memory has two blocks of the third prompt, which come in 0.8 s beside
-// the second step of a request that decodes in one block. Its other 11 tokens are one chunk, as prompts are not divided:
-// it joins where a step has that many beside the decode, and three blocks for them, and else waits until that has ended.
+// the second step of a request that decodes in one block. Its other 11 tokens are one chunk, as prompts are not
+// divided: it joins where a step has that many beside the decode, and three blocks for them, and else waits until that
+// has ended.
 func TestAPromptFromHostMemoryWaitsForItsStep(t *testing.T) {
 	joins, waits := []string{"p1:1", "d1", "p1:11+d1", "5 × d1"}, []string{"p1:1", "7 × d1", "p1:11"}
 	for _, c := range []struct {
@@ -149,7 +150,8 @@ func TestAPromptFromHostMemoryWaitsForItsStep(t *testing.T) {
 		p := testcluster.NewPool(1, routers.LeastLoaded{})
 		p.Scheduler = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: c.budget, Unchunked: true,
 			WatermarkBlocks: c.watermark}
-		p.KVBlocks, p.MaxModelLen, p.Model, p.PrefixCaching = c.blocks, int32(4*c.blocks), model, true
+		p.KVBlocks, p.MaxModelLen, p.Model = c.blocks, int32(4*c.blocks), model
+		p.PrefixCaching = true
 		p.OffloadBlocks, p.ConnectorLoads, p.LoadLink = 100, true, sim.Link{Token: sim.Second / 10}
 		filling := int32(4*c.blocks - 11) // which evicts both blocks
 		cluster, log := testcluster.New(func(g *sim.Config) { g.Contents = tree }, []sim.Request{
