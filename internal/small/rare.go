@@ -12,6 +12,7 @@ const (
 	others      = 1600 // of One, from the first on
 	decodeSides = 400  // of DecodeSide
 	impatient   = 1200 // of Impatient
+	urgent      = 1000 // of Urgent
 )
 
 // rare are numbers of further scenarios of One: of 24,000, those in which something decides that decides in none of the
@@ -32,6 +33,9 @@ func Compared() []Scenario {
 	}
 	for number := range uint64(impatient) {
 		all = append(all, Impatient(number))
+	}
+	for number := range uint64(urgent) {
+		all = append(all, Urgent(number))
 	}
 	return all
 }
@@ -191,6 +195,29 @@ func (r draw) swapping() Scenario {
 		p.Scheduler.(*schedulers.PrefillFirst).Preempt, p.Host = sim.Swap, r.Int64N(12)
 	} else {
 		p.Scheduler = &schedulers.Static{MaxBatchSize: int(r.one(1, 2, 3, 8)), MaxNumBatchedTokens: r.one(12, 20, 30, 100)}
+	}
+	s.Pools = []Pool{p}
+	return s
+}
+
+// Urgent draws a pool of SGLang by its number, in which requests take the places of others, since the later ones come
+// the more urgent they are.
+func Urgent(number uint64) Scenario {
+	r := draw{rand.New(rand.NewPCG(37, number))}
+	s, p := r.requests()
+	r.more(&s)
+	r.sglang(&p)
+	g := p.Scheduler.(*schedulers.SGLang)
+	g.Order, g.MaxRunningRequests = schedulers.FCFS, max(2, int(r.one(1, 2, 2, 3, 8)))
+	g.Preemption, g.PreemptionMargin, p.ByPriority = true, r.one(0, 0, 1), true
+	r.speculate(&p)
+	hurry := 1 + r.IntN(3)
+	for i := range s.Requests {
+		q := &s.Requests[i]
+		q.Priority -= int8(i / hurry)
+		if s.Tree != nil && s.Tree.Tokens(q.Content) >= q.Prompt {
+			q.Content = 0
+		}
 	}
 	s.Pools = []Pool{p}
 	return s
