@@ -128,3 +128,39 @@ func TestAttentionIsNamedByWhatItSees(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"KV cache, attention", "KV cache, windowed attention"}, names)
 }
+
+// TestTheLeastOfAChunkIsItsTiles: on Blackwell one of 148 multiprocessors multiplies 256 rows with all keys of a layer,
+// or with those of its window, of which gpt-oss has 128 in every other layer. Chunks of more rows than all of them have
+// at once, 8 heads of 4,736 tokens, take more. GPUs whose kernels divide the keys have no least.
+func TestTheLeastOfAChunkIsItsTiles(t *testing.T) {
+	const context, tile = 65536, 256 * 2 / (0.8 * 2.25e15 / 148) // seconds, by keys and by elements of key and value
+	for name, want := range map[string]float64{
+		"llama-3.1-70b": 80 * context * (128 + 128) * tile,
+		"gpt-oss-120b":  18 * (context + 128) * (64 + 64) * tile,
+	} {
+		floor := func(gpu string) (leastS float64, tokens int) {
+			d := deployment(t, name, gpu, 8)
+			d.Efficiency.Link, d.Efficiency.AttentionCompute = 0.9, 0.8
+			return hardware.NewRoofline(d, 1).ChunkFloor(context)
+		}
+		leastS, tokens := floor("b200-sxm")
+		assert.InEpsilon(t, want, leastS, 1e-9, name)
+		assert.InDelta(t, 4736, tokens, 1, name)
+		leastS, tokens = floor("h100-sxm")
+		assert.Zero(t, leastS, name)
+		assert.Zero(t, tokens, name)
+	}
+}
+
+// TestDraftsLieBehindTheContext: a step that verifies drafts attends to them and to all before them, and computes each
+// of them beside the token of its sequence.
+func TestDraftsLieBehindTheContext(t *testing.T) {
+	random := rand.New(rand.NewPCG(81, 3))
+	for range 100 {
+		d := randomDeployment(t, random, someGPUs, someModels)
+		n, context, drafts := 1+random.IntN(32), 1+random.IntN(1<<16), random.IntN(6)
+		want := alike(n, context+drafts).shape(&d)
+		want.Drafts, want.DecodeTokens, want.Outputs = int64(n*drafts), int64(n+n*drafts), n+n*drafts
+		assert.Equal(t, want, hardware.NewRoofline(d, 1).DraftShape(n, context, drafts), d.Model.Name)
+	}
+}
