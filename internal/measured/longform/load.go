@@ -27,11 +27,23 @@ const arrivalsAccepted = `"poisson", "closed loop N", "all at t=0", "one static 
 const separatePools = "prefill and decode on separate pools, which these columns do not describe"
 
 // Requests of a server that does not say how many it got: those of the ten minutes that MLPerf runs at least, as far as
-// a simulation of seconds has them.
+// a simulation of seconds has them. Its load generator goes on to the end of a pass over the dataset, for all samples
+// have to be sent equally often (mlcommons-loadgen 5.1.2 and 6.0.17: min_duration and sample_concatenate_permutation of
+// mlperf.conf; loadgen.cc, lines 401 to 407).
 const (
 	windowS     = 600
 	requestsMax = 250_000
 )
+
+// requestsOf returns how many requests a server of a benchmark gets at a rate; one of no benchmark has no dataset.
+func requestsOf(b benchmark, rate float64) float64 {
+	requests := windowS * rate
+	if b.samples > 0 {
+		passes := math.Ceil(requests / float64(b.samples))
+		requests = passes * float64(b.samples)
+	}
+	return requests
+}
 
 // replicasMax is how many replicas of one system are simulated: those of a larger one are alike, each with its share of
 // the requests.
@@ -157,14 +169,17 @@ func (r *row) poisson(l *load, d *replica) string {
 		r.Fail("offered_rps", "requests/s above 0, up to 1e9")
 	}
 	l.rate, l.sequences = rate, l.batch
-	if d.replicas > replicasMax && l.requests == 0 {
+	if l.requests > 0 {
+		return ""
+	}
+	r.took.requests = true
+	requests, share := requestsOf(r.benchmark(d.Model), rate), 1.0
+	if d.replicas > replicasMax {
 		d.simulated, r.took.replicas = replicasMax, true
-		l.rate *= replicasMax / float64(d.replicas)
+		share = replicasMax / float64(d.replicas)
 	}
-	if l.requests == 0 {
-		r.took.requests = true
-		l.requests = int(min(requestsMax, max(1, math.Round(windowS*l.rate))))
-	}
+	l.rate *= share
+	l.requests = int(min(requestsMax, max(1, math.Round(requests*share))))
 	return ""
 }
 

@@ -72,7 +72,7 @@ func TestALargeSystemIsSimulatedInPart(t *testing.T) {
 		"output_tokens_per_s", "unit", "tok/s", "per", "system")...)
 	require.Empty(t, run.Skip)
 	assert.Contains(t, run.Scenario, "replicas: 8\n")
-	assert.Contains(t, run.Scenario, "rate: 400}\n  requests: 240000\n")
+	assert.Contains(t, run.Scenario, "rate: 400}\n  requests: 240299\n", "a ninth of 88 passes over 24,576")
 	assert.InEpsilon(t, 9000.0, run.Rows[0].Values[0].Unit.Of(1000), 1e-12, "8 of 72 replicas yield a ninth")
 	run = oneRun(t, mlperf("gpu", "gb200", "gpus", "72", "tp", "1", "kind", "offline_throughput", "arrivals", "all at t=0",
 		"offered_rps", "", "weights", "nvfp4", "metric", "output_tokens_per_s", "unit", "tok/s", "per", "gpu")...)
@@ -80,6 +80,23 @@ func TestALargeSystemIsSimulatedInPart(t *testing.T) {
 	assert.NotContains(t, run.Scenario, "replicas")
 	assert.Contains(t, run.Scenario, "requests: 24576\n", "a dataset for each")
 	assert.InEpsilon(t, 1000.0, run.Rows[0].Values[0].Unit.Of(1000), 1e-12)
+}
+
+// TestAServerOfABenchmarkGetsWholePassesOverItsDataset: LoadGen ends with the pass that passes ten minutes.
+func TestAServerOfABenchmarkGetsWholePassesOverItsDataset(t *testing.T) {
+	for _, c := range []struct{ source, model, rate, want string }{
+		{"MLPerf Inference v5.1", "llama-3.1-405b", "0.31", "8313"}, // 186 come in ten minutes
+		{"MLPerf Inference v5.1", "deepseek-r1", "5.02", "4388"},    // 3,012
+		{"MLPerf Inference v5.1", "llama-2-70b", "40.96", "24576"},  // exactly one pass
+		{"MLPerf Inference v4.1", "llama-2-70b", "40.97", "49152"},  // a request more begins another
+		{"MLPerf Inference v5.1", "llama-3.1-8b", "1000", "250000"}, // the most that is simulated
+		{"me", "llama-2-70b", "40.97", "24582"},                     // no dataset is known
+	} {
+		run := oneRun(t, mlperf("source", c.source, "model", c.model, "offered_rps", c.rate, "gpu", "h200-sxm", "tp", "8",
+			"weights", "fp8", "isl", map[bool]string{true: "300", false: "dataset"}[c.source == "me"])...)
+		require.Empty(t, run.Skip, c.model)
+		assert.Contains(t, run.Scenario, "rate: "+c.rate+"}\n  requests: "+c.want+"\n", c.model)
+	}
 }
 
 func TestNoMoreSequencesRunThanAStepHasTokens(t *testing.T) {

@@ -197,7 +197,8 @@ func (a *assumptions) notes() (said []string) {
 		taken bool
 		note  string
 	}{
-		{a.requests, "a server whose requests are not counted gets those of 600 s, at most 250,000"},
+		{a.requests, "a server whose requests are not counted gets those of 600 s, one of MLPerf whole passes over its " +
+			"dataset that take as long, at most 250,000"},
 		{a.replicas, "of a server of more than 8 replicas 8 are simulated, with their share of the rate"},
 		{a.counts, "a list whose requests are not counted has the number of another row of its source with the same " +
 			"lengths"},
