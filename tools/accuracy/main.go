@@ -4,7 +4,8 @@
 //
 //	main.go      flags; files.go: what it reads and writes
 //	collect.go   everything that the page says of a fit; expected.go: what the program says of it
-//	score.go     published figures and logs, a value a row; servers.go: servers by their requests in flight
+//	score.go     published figures and logs, a value a row; servers.go: servers by their requests in flight, crowds.go:
+//	             what rate so many are answered at
 //	anchors.go   published speeds; prompts.go: single prompts on idle servers; occupied.go: how full servers are
 //	catalog/     one fit for all engines and GPUs, and its errors on data kept away from it; trial.go: those of a form
 //	             of step prices that is tried, on batches that a file keeps

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +20,8 @@ func aServer(tpotMS, ttftMS float64) measured.Run {
 	for i := range values {
 		values[i].Unit.Name = "ms"
 	}
-	return measured.Run{ID: "server", Labels: measured.Labels{Load: "dataset/200", Engine: "vllm", GPU: "h100-sxm"},
+	return measured.Run{ID: "server", Labels: measured.Labels{Load: "dataset/200", Engine: "vllm", GPU: "h100-sxm",
+		Model: "llama-3.1-8b", Precision: "bf16"},
 		Scenario: "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n  arrivals: {process: poisson, rate: 40}\n" +
 			"  requests: 12000\n  prompt_tokens: {distribution: fixed, mean: 500}\n" +
 			"  output_tokens: {distribution: fixed, mean: 200}\n",
@@ -36,11 +38,16 @@ func TestAServerIsAsQuickWithItsRequestsInFlight(t *testing.T) {
 	files := []*measured.File{{Runs: []measured.Run{aServer(at[0].Predicted, at[1].Predicted)}}}
 	s, err := servers(context.Background(), builtIn(t), files)
 	require.NoError(t, err)
-	require.Len(t, s.AtRate, 1)
-	assert.InDelta(t, 0, s.AtRate[0], 1e-9, "the same simulation")
-	assert.InDelta(t, 0, s.InFlight[0], 5)
-	assert.Less(t, s.Below[0], 0.0)
-	assert.Greater(t, s.Above[0], 0.0)
+	require.Len(t, s, 1)
+	assert.InDelta(t, 0, s[0].AtRate, 1e-9, "the same simulation")
+	assert.InDelta(t, 0, s[0].InFlight, 5)
+	assert.InDelta(t, 0, s[0].Rate, 5)
+	assert.Greater(t, s[0].Bears, 10.0)
+	assert.Less(t, s[0].Quicker, -7.0)
+	assert.Greater(t, s[0].Slower, 7.0)
+	assert.Less(t, s[0].Margin, 15.0)
+	assert.Equal(t, "llama-3.1-8b in bf16 · h100-sxm · vllm, 40 requests/s a replica, "+
+		strconv.FormatFloat(at[0].Predicted, 'g', 3, 64)+" ms", s[0].Name)
 }
 
 // TestServersThatAreComparedByTheirRequestsInFlight have prompts of a dataset, a rate, and a TPOT and a TTFT.
@@ -59,6 +66,6 @@ func TestServersThatAreComparedByTheirRequestsInFlight(t *testing.T) {
 		change(&run)
 		s, err := servers(context.Background(), builtIn(t), []*measured.File{{Runs: []measured.Run{run}}})
 		require.NoError(t, err, name)
-		assert.Empty(t, s.AtRate, name)
+		assert.Empty(t, s, name)
 	}
 }

@@ -18,13 +18,17 @@ import (
 // how many samples it has, all of which an Offline run sends at least once.
 type benchmark struct{ prompt, samples int }
 
-// benchmarks are as we remember them, which their note says, but for the prompts of mixtral-8x7b. Those are as long as
+// benchmarks have the prompts that we remember, which their note says, and the samples of LoadGen's mlperf.conf
+// (mlcommons-loadgen 6.0.17: performance_sample_count_override). The prompts of mixtral-8x7b are as long as
 // TensorRT-LLM's own page leaves room for: one H100 under 0.17 answers 124.7 requests/s of 128 and 128 tokens and 14.8
 // of 2,048 and 128, so that a token takes it 31 µs, read or written, and one of eight H200 of a row of 5.1 under the
 // same release answers 53.2 of 146 tokens, in 18.8 ms each. 230 tokens, as the three datasets would have with no
 // examples in GSM8K's prompts, would take 11.7 ms. Lists on GH200, H200, MI300X and B200, which nothing is fitted to,
 // are 24.7 % off in the median with 460 and 44.1 % at most, where 37.4 and 90.4 with 230; by themselves those on MI300X
-// and B200 get worse (from +2 and −14 % to −35 and −44 %).
+// and B200 get worse (from +2 and −14 % to −35 and −44 %). Their prompts are no others, for all submitters send the
+// same samples equally often. What is wrong there is the experts: kernels of this shape, where few wide experts have
+// many rows each, take half to a third of what they are priced at (H_moe, 1,024 tokens or more, in FP8 under
+// TensorRT-LLM on H100 and in NVFP4 under vLLM on B200), for fits see narrow ones alone.
 var benchmarks = map[string]benchmark{
 	"llama-2-70b":    {290, 24_576}, // OpenOrca, GPT-4 part, at most 1024 tokens
 	"llama-3.1-8b":   {778, 13_368}, // CNN/DailyMail

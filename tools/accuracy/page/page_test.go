@@ -291,17 +291,27 @@ func TestFiguresLeaveOutSingleRequests(t *testing.T) {
 	require.False(t, math.IsNaN(v.Metrics[0].All.MedianPct))
 }
 
-// TestServersAreComparedAtTheirRateAndByTheirRequests of two, one of which hardly depends on its rate.
+// TestServersAreComparedAtTheirRateAndByTheirRequests of two, one of which would not bear its rate with slower steps.
 func TestServersAreComparedAtTheirRateAndByTheirRequests(t *testing.T) {
 	a := handAccuracy(t)
 	m := &markdown{}
 	a.servers(m)
 	assert.Empty(t, m.buf.String(), "no servers")
-	a.Servers.Add(100, 50, 40, 80, 90)
-	a.Servers.Add(20, 24, 24, 24, 21)
+	a.Servers = Servers{
+		{Name: "one", AtRate: 20, InFlight: 5, Rate: -4, Bears: 30, Quicker: -10, Slower: 12, Margin: 9},
+		{Name: "other", AtRate: -50, InFlight: -10, Rate: 8, Bears: -2, Quicker: -40, Slower: math.Inf(1), Margin: 2},
+	}
 	a.servers(m)
 	text := m.buf.String()
-	assert.Equal(t, []string{"2", "35.0 / 47.0 (−15.0)"}, lineOf(t, text, "at their rate"))
-	assert.Equal(t, []string{"2", "7.5 / 9.5 (−2.5)"}, lineOf(t, text, "with as many requests in flight as they had"))
-	assert.Contains(t, strings.Join(strings.Fields(text), " "), "by 50 % in the median, and one time in ten by 90 %")
+	assert.Equal(t, []string{"2", "35.0 / 47.0 (−15.0)"}, lineOf(t, text, "mean TPOT at their rate"))
+	assert.Equal(t, []string{"2", "7.5 / 9.5 (−2.5)"},
+		lineOf(t, text, "mean TPOT with as many requests in flight as they had"))
+	assert.Equal(t, []string{"2", "6.0 / 7.6 (+2.0)"},
+		lineOf(t, text, "rate with as many requests in flight as they had"))
+	said := strings.Join(strings.Fields(text), " ")
+	assert.Contains(t, said, "every step 7 % shorter, TPOT at the rate would be 25.0 % shorter in the median, and were "+
+		"it 7 % longer, 12.0 % longer, and 1 of 2 servers would not bear their rate")
+	assert.Contains(t, said, "within 5.50 % in the median, and within 2.70 % for nine of ten servers")
+	assert.Equal(t, []string{"+20.0", "+5.0", "−4.0", "+30.0", "9.00"}, lineOf(t, text, "one"))
+	assert.Less(t, strings.Index(text, "| other |"), strings.Index(text, "| one |"), "the worst first")
 }

@@ -31,11 +31,11 @@ func (a *Accuracy) published(m *markdown) {
 		"leaves an H200 time for, which was chosen by looking at a row of each. "+
 		"A server whose prompts are a dataset that the row only names "+
 		"is of a kind of its own, whatever it is off by: how long they are and how unevenly is not stated. Those of MLPerf "+
-		"run close to what they bear, "+
-		"for their rate is raised until TPOT is just below the limit: as we remember the limits, the p99 of 59 of 102 rows "+
-		"is above four fifths of its limit. Where the predicted capacity is wrong, as it is for lists of the same systems, "+
-		"TPOT is wrong many times over: of a system asked for 90 %% of its capacity it grows by half where the capacity is "+
-		"4 %% less. TTFT is whether a queue grows.",
+		"get whole passes over their dataset and ten minutes of requests at least, as its load generator sends them "+
+		"(mlcommons-loadgen 6.0.17), and run close to what they bear, for their rate is raised until TPOT or TTFT is just "+
+		"below the limit: the p99 of TPOT of 59 of 102 rows is above four fifths of what the same generator's mlperf.conf "+
+		"allows, and none is above it. Where the predicted capacity is wrong, as it is for lists of the same systems, "+
+		"TPOT is wrong many times over. TTFT is whether a queue grows.",
 		count(a.Published.Counts.Simulated), count(a.Published.Counts.Rows))
 	kindTable(m, a.Published, "source")
 	a.servers(m)
