@@ -21,7 +21,7 @@ func TestNoStepBeatsItsBound(t *testing.T) {
 	steps := 0
 	every := soak.Cases(20, 1)
 	if soak.Brief() {
-		every = 60
+		every = 120
 	}
 	visited, unfit := everyDeployment(t, every, func(d hardware.Deployment) {
 		if random.IntN(2) == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -40,6 +41,7 @@ func TestLoadsIntoFewBlocksEqualTheNaiveTwin(t *testing.T) {
 // TestACancellationFreesWhatTheNextStepHas: a request has the blocks of the step that is to admit it since that was
 // composed. Its client cancels it before the step begins, or that of another request does.
 func TestACancellationFreesWhatTheNextStepHas(t *testing.T) {
+	soak.TakesLong(t)
 	t.Parallel()
 	cover, drawn := map[string]int{}, 0
 	rapid.Check(t, func(t *rapid.T) {

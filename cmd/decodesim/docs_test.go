@@ -31,7 +31,8 @@ func TestDocumentationShowsRealOutput(t *testing.T) {
 	require.Greater(t, len(pages), 10, "the documentation has few pages")
 	long, all := []string{"sizing.md", "sensitivity.md", "validate.md", "cluster.md"}, soak.Asked() || *update
 	if soak.Brief() {
-		long = append(long, "workloads.md", "fleets.md", "reading-results.md", "sweeps.md", "kv-tiers.md", "slo.md")
+		long = append(long, "workloads.md", "fleets.md", "reading-results.md", "sweeps.md", "kv-tiers.md", "slo.md",
+			"multi-lora.md", "README.md")
 	}
 	unasked(t)
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {

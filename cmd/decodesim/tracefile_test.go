@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // handed is a scenario that hands requests over.
@@ -123,6 +125,7 @@ func TestATraceIsOfTheFormat(t *testing.T) {
 
 // TestATraceEndsWhereItIsFull, and says so.
 func TestATraceEndsWhereItIsFull(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, strings.Replace(handed, "requests: 200", "requests: 40000", 1))
 	status, _, errOut := try("run", "chat.yaml", "--headroom", "off", "--trace", "trace.json",
 		"--trace-window", "0s:4000s")

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -105,6 +106,7 @@ func TestOtherMeasurementsChangeNoPrediction(t *testing.T) {
 
 // TestSharedMeasurementsAreAllAccountedFor takes every fortieth row of a large table.
 func TestSharedMeasurementsAreAllAccountedFor(t *testing.T) {
+	soak.TakesLong(t)
 	shared := os.Getenv("DECODESIM_SHARED")
 	if shared == "" {
 		shared = filepath.Join("..", "..", "..", "shared")
@@ -268,7 +270,7 @@ func TestCtrlCLeavesNothingOfAValidation(t *testing.T) {
 func TestMeasurementsAreReadAsLongAsSomebodyWaits(t *testing.T) {
 	var rows strings.Builder
 	rows.WriteString(strings.SplitAfter(points, "\n")[0])
-	for i := range 1500 {
+	for i := range soak.Part(1500) {
 		fmt.Fprintf(&rows, "r%d,llama-3.1-8b,h100-sxm,textbook,1,500,40,4,12.5,6,6.1,150\n", i)
 	}
 	inData(t, rows.String())

@@ -15,6 +15,7 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/internal/results"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -165,6 +166,7 @@ func TestViewsChangeNothing(t *testing.T) {
 // TestAStreamDelaysWhatClientsSee: an interval of ten makes gaps ten times as long and a tenth as many; a round trip is
 // a part of TTFT and E2E and of no gap.
 func TestAStreamDelaysWhatClientsSee(t *testing.T) {
+	soak.TakesLong(t)
 	plain := viewedRun(t, small)
 	type document struct {
 		TTFT  float64     `json:"mean_ttft_ms"`

@@ -73,6 +73,7 @@ func rowsIn(dir string) int {
 
 // TestWorkersMakeTheSweep: the same bytes as one process, though a worker is killed.
 func TestWorkersMakeTheSweep(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, handed)
 	require.NoError(t, os.MkdirAll("elsewhere", 0o700))
 	require.NoError(t, program(t, sweepArgs("serial")...).Run())

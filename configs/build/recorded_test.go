@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
@@ -94,7 +95,12 @@ func TestRecordedLengthsThatCannotBeAreRefused(t *testing.T) {
 		{strings.Replace(ofLengths("{file: a.csv}"), "rate: 2", "rate: 0", 1),
 			`chat.yaml:9:32: workload.arrivals.rate: is 0; `},
 	} {
-		t.Run(c.want, func(t *testing.T) { refuses(t, c.yaml, c.want) })
+		t.Run(c.want, func(t *testing.T) {
+			if len(c.yaml) > 100_000 {
+				soak.TakesLong(t)
+			}
+			refuses(t, c.yaml, c.want)
+		})
 	}
 	closed := strings.Replace(ofLengths("{values: [[1, 2]]}\n  requests: 2"), "arrivals: {process: poisson, rate: 2}",
 		"closed_loop: {concurrency: 1}", 1)

@@ -239,6 +239,7 @@ func TestAFixedLengthIsVariedByWholeTokens(t *testing.T) {
 }
 
 func TestTheAnswerOfASize(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t)
 	r, err := Analyse(context.Background(), Plan{Source: "study.yaml", Size: true, Version: "test",
 		Vary: []string{"workload.output_tokens.mean=30:200"}}, nil)

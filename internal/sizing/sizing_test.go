@@ -187,7 +187,7 @@ func TestTheAnswerDoesNotDependOnTheCores(t *testing.T) {
 // requests would be under the roofline limit. Models have experts, windows, latents, states; prompts share prefixes;
 // tokens are drafted.
 func TestNoRunBeatsTheRooflineLimit(t *testing.T) {
-	for _, c := range []struct{ name, scenario, set string }{
+	for i, c := range []struct{ name, scenario, set string }{
 		{"dense", "chat-70b", ""},
 		{"textbook", "textbook-8b", ""},
 		{"long answers", "textbook-8b", "workload.output_tokens.mean=2000"},
@@ -203,6 +203,9 @@ func TestNoRunBeatsTheRooflineLimit(t *testing.T) {
 		{"prefill first", "chat-8b", "pools.serve.engine=sglang"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if i%3 > 0 {
+				soak.TakesLong(t)
+			}
 			set := []string{"scenario=" + c.scenario, "search.tensor_parallel=null"}
 			set = append(set, strings.Fields(c.set)...)
 			s := studyOf(t, chat, "budget: {gpus: 8}\nrate: {min: 0.1, max: 2000}\nslo: {ttft_ms: 1e8}\nrequests: 600\n"+

@@ -106,7 +106,7 @@ func TestIntervalsCoverWhatQueueingTheorySays(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			seeds := soak.Cases(40, 1000)
+			seeds := soak.Cases(soak.Part(40), 1000)
 			var waits, means, tails, doubted int
 			width := 0.0
 			for seed := range uint64(seeds) {
@@ -139,7 +139,7 @@ func TestIntervalsCoverWhatQueueingTheorySays(t *testing.T) {
 // A queue that is offered more than it serves is doubted, whatever the seed, and has no intervals.
 func TestAnOverloadedQueueIsDoubted(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(soak.Cases(10, 30)) {
+	for seed := range uint64(soak.Cases(soak.Part(10), 30)) {
 		s := Of(queue(t, seed, 1, 1.15, 20_000, exponential), Run{})
 		require.Contains(t, s.DependsOnLength, "the requests under way grow", "seed %d", seed)
 		require.Nil(t, s.TTFT)
@@ -150,7 +150,7 @@ func TestAnOverloadedQueueIsDoubted(t *testing.T) {
 // every run, and in nine of ten not much later.
 func TestTheWarmUpOfAnEmptySystemIsDetected(t *testing.T) {
 	t.Parallel()
-	soon, seeds := 0, soak.Cases(10, 30)
+	soon, seeds := 0, soak.Cases(soak.Part(10), 30)
 	for seed := range uint64(seeds) {
 		s := Of(queue(t, seed, 400, 300, 30_000, exponential), Run{})
 		require.Equal(t, "MSER-5", s.Method)
@@ -193,7 +193,7 @@ func contains(r metrics.Range, x float64) int {
 func TestIntervalsOfTaskTimesCoverWhatQueueingTheorySays(t *testing.T) {
 	t.Parallel()
 	const rho, tasks = .8, 20_000
-	seeds := soak.Cases(40, 1000)
+	seeds := soak.Cases(soak.Part(40), 1000)
 	var means, tails int
 	for seed := range uint64(seeds) {
 		rnd := rand.New(rand.NewPCG(seed, 7))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
@@ -136,6 +137,7 @@ func (h *half) off(t *testing.T, law GapLaw) (ttft, itl float64) {
 // that was fitted to either half is then within 15 % on the other, and about twice as near as one without. Arrivals as
 // they were recorded, with lengths drawn anew, are no nearer to the first half: within 12 %.
 func TestBurstsWithinBurstsStandForHalvesLeftOut(t *testing.T) {
+	soak.TakesLong(t)
 	for _, h := range halves(t, ofCode) {
 		require.Equal(t, "on-off", h.with.Process)
 		require.Greater(t, h.with.CV, 1.0)
@@ -182,6 +184,7 @@ func TestTheDocumentationHasTheHalvesLeftOut(t *testing.T) {
 // TestOneBurstMakesTheLongestITLsOfTheCodeTrace: the fit to all of it has an ITL p99 that is a half of the trace's.
 // Without the twelve seconds of one burst, which have a 20th of the requests, the trace itself has it.
 func TestOneBurstMakesTheLongestITLsOfTheCodeTrace(t *testing.T) {
+	soak.TakesLong(t)
 	dir := os.Getenv("DECODESIM_SHARED")
 	if dir == "" {
 		t.Skip("DECODESIM_SHARED names no folder of traces")

@@ -33,7 +33,12 @@ func publicRuns(t *testing.T, file string) []measured.Run {
 }
 
 // every is the distance of the runs that a test replays: all of them are replayed in make soak, and by make calibrate.
-func every() int { return soak.Cases(12, 1) }
+func every() int {
+	if soak.Brief() {
+		return 36
+	}
+	return soak.Cases(12, 1)
+}
 
 // some returns one in so many runs.
 func some(runs []measured.Run) []measured.Run {

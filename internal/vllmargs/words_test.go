@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 func wordsOf(t require.TestingT, text string, vars ...string) [][]string {
@@ -174,6 +176,7 @@ func TestVariablesDoNotFillMemory(t *testing.T) {
 // TestALongTextIsReadInTheTimeOfItsLength: nothing is read again for each line, word or flag. Where it
 // was, each text took minutes, or at least ten seconds.
 func TestALongTextIsReadInTheTimeOfItsLength(t *testing.T) {
+	soak.TakesLong(t)
 	const serve = "vllm serve llama-3.1-8b "
 	numbered := func(n int, format string) (text string) {
 		var b strings.Builder

@@ -17,11 +17,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
-// soak is a load that goes on and on: half of the answers are streamed, every twentieth client leaves in the middle of
-// one, and somebody scrapes the metrics.
-type soak struct {
+// streaming is a load that goes on and on: half of the answers are streamed, every twentieth client leaves in the
+// middle of one, and somebody scrapes the metrics.
+type streaming struct {
 	*service
 	client  *http.Client
 	streams int
@@ -41,7 +43,7 @@ func (c *counted) Close() error {
 }
 
 // dial connects to the service, and counts the connections that are open.
-func (s *soak) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *streaming) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -54,7 +56,8 @@ func (s *soak) dial(ctx context.Context, network, address string) (net.Conn, err
 // left. DECODESIM_SOAK_S makes it one of so many seconds with 1,000 streams at once, DECODESIM_SOAK_SPEED says how fast
 // its clock is.
 func TestManyStreamsLeaveNothing(t *testing.T) {
-	s := soak{streams: 64, tokens: 40}
+	soak.TakesLong(t)
+	s := streaming{streams: 64, tokens: 40}
 	speed := 20.0
 	lasts, every, samples := 400*time.Millisecond, 10*time.Millisecond, 40
 	if seconds, err := strconv.Atoi(os.Getenv("DECODESIM_SOAK_S")); err == nil {
@@ -102,7 +105,7 @@ func TestManyStreamsLeaveNothing(t *testing.T) {
 }
 
 // ask has one answer of the load.
-func (s *soak) ask(k int) {
+func (s *streaming) ask(k int) {
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
 	body := fmt.Sprintf(`{"prompt":"question %d %s","max_tokens":%d,"ignore_eos":true,"stream":%t}`, k%500,
@@ -132,7 +135,7 @@ func (s *soak) ask(k int) {
 // watch measures goroutines and memory for a while, after a tenth of it has passed, and at least so many times. The
 // goroutines of a connection, two of the client and one of the service, are left out: clients that leave come back on
 // new ones, so that their number goes up and down by more than what is looked for.
-func (s *soak) watch(lasts, every time.Duration, samples int) (goroutines, bytes []float64) {
+func (s *streaming) watch(lasts, every time.Duration, samples int) (goroutines, bytes []float64) {
 	began := time.Now()
 	for time.Since(began) < lasts || len(bytes) < samples {
 		time.Sleep(every)

@@ -17,6 +17,7 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/formats"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // spoil calls try with every mapping of a value in which one field was replaced, and restores it.
@@ -40,7 +41,8 @@ func spoil(value any, try func(where string)) {
 }
 
 func TestASpoiltResultIsAnErrorOrALoadThatRuns(t *testing.T) {
-	for _, name := range []string{"vllm_rate.json", "aiperf.json", "guidellm.json", "inference_perf_stage.json"} {
+	names := []string{"vllm_rate.json", "aiperf.json", "guidellm.json", "inference_perf_stage.json"}
+	for _, name := range names[:soak.Part(len(names))] {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(t, err)
 		var value any

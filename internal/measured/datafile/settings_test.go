@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 func TestSettingsReadAsTheyStand(t *testing.T) {
@@ -37,6 +39,7 @@ func TestSettingsReadAsTheyStand(t *testing.T) {
 
 // TestManySettingsAreReadInTheTimeOfTheirNumber: each key was compared with all others, for minutes.
 func TestManySettingsAreReadInTheTimeOfTheirNumber(t *testing.T) {
+	soak.TakesLong(t)
 	var text strings.Builder
 	for i := range 200_000 {
 		fmt.Fprintf(&text, "k%d: 1\n", i)

@@ -11,6 +11,7 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // siliconTable is a table of one row; edits are pairs of a column and its other value.
@@ -245,6 +246,7 @@ func TestEverySharedSweepIsARun(t *testing.T) {
 // TestNoRunOfSiliconDraftsOrHasAdaptersOrTiers: errors to expect are of these runs, and the line that says them says of
 // a scenario that has such parts that none of the runs had (internal/expected).
 func TestNoRunOfSiliconDraftsOrHasAdaptersOrTiers(t *testing.T) {
+	soak.TakesLong(t)
 	f, runs := measuredtest.ReadShared(t, "A_aic_silicon.csv"), 0
 	for _, run := range f.Runs {
 		if run.Skip != "" {
