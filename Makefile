@@ -74,14 +74,15 @@ QUICK = -pgo=off '-gcflags=all=-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=fa
 # In the environment the flags also hold for what a test compiles: it links the standard library that is there already.
 # Some tests wait, for leases or signals: one more package at a time than there are cores leaves none of those idle.
 test test-long: export GOFLAGS = $(QUICK)
-# What only authors run and what make published runs again is left out.
-AUTHORS := ./tools/accuracy/... ./tools/differential/... ./tools/mutate
+# What only authors run, what make published runs again and the house rules, which make lint checks, are left out.
+AUTHORS := ./tools/accuracy/... ./tools/defaults ./tools/differential/... ./tools/mutate ./internal/measured/logs
 test: ## the tests of every change: of what takes long, and of the draws of laws, a part
 	@BRIEF_TESTS=1 go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
-		$$(go list ./... | grep -vxFf <(go list $(AUTHORS) ./internal/published))
+		$$(go list ./... | grep -vxFf <(go list $(AUTHORS) ./internal/published ./internal/tidy))
 
-# Packages whose tests leave something out of make test, by package soak. make published has the pages.
-LONG := soak\.(TakesLong|Part|Least|Brief)\(
+# Packages whose tests leave something out of make test, by package soak or as every test of figures does. make published
+# has the pages.
+LONG := soak\.(TakesLong|Part|Least|Brief)\(|plottest\.Check\(
 test-long: ## with nothing left out, the packages of which make test leaves something out
 	@go test -vet=off -skip ^TestDocumentation $(AUTHORS) \
 		$$(grep -rlE '$(LONG)' --include=*_test.go cmd configs hardware internal policies sim workloads | xargs -n1 dirname | sort -u | sed 's#^#./#')
@@ -183,10 +184,11 @@ SOAK_S ?= 3600
 soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat
 	DECODESIM_SOAK_S=$(SOAK_S) go test ./internal/live/openai -run TestManyStreamsLeaveNothing -timeout 0 -v
 
-lint: ## formatting, vet, staticcheck, products that are added unrounded, and whether the model still builds for a web page
+lint: ## formatting, vet, staticcheck, house rules, products that are added unrounded, and whether the model still builds for a web page
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
+	go test -pgo=off -vet=off ./internal/tidy
 	go tool -modfile=tools/lint/go.mod staticcheck ./...
 	@$(MAKE) --no-print-directory wasm
 	GOARCH=arm64 go build -trimpath -pgo=off -o bin/decodesim-arm64 ./cmd/decodesim
