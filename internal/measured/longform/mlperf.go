@@ -26,9 +26,9 @@ type benchmark struct{ prompt, samples int }
 // examples in GSM8K's prompts, would take 11.7 ms. Lists on GH200, H200, MI300X and B200, which nothing is fitted to,
 // are 24.7 % off in the median with 460 and 44.1 % at most, where 37.4 and 90.4 with 230; by themselves those on MI300X
 // and B200 get worse (from +2 and −14 % to −35 and −44 %). Their prompts are no others, for all submitters send the
-// same samples equally often. What is wrong there is the experts: kernels of this shape, where few wide experts have
-// many rows each, take half to a third of what they are priced at (H_moe, 1,024 tokens or more, in FP8 under
-// TensorRT-LLM on H100 and in NVFP4 under vLLM on B200), for fits see narrow ones alone.
+// same samples equally often. What is wrong there is the experts, which are fitted in FP8 on Hopper alone: kernels of
+// this shape, where few wide experts have many rows each, take a third to a half of what they are priced at (H_moe, of
+// 1,024 tokens or more, in NVFP4 and FP8 under vLLM 0.24 on B200 and in FP8 under TensorRT-LLM 1.3 on H100).
 var benchmarks = map[string]benchmark{
 	"llama-2-70b":    {290, 24_576}, // OpenOrca, GPT-4 part, at most 1024 tokens
 	"llama-3.1-8b":   {778, 13_368}, // CNN/DailyMail

@@ -314,4 +314,9 @@ func TestServersAreComparedAtTheirRateAndByTheirRequests(t *testing.T) {
 	assert.Contains(t, said, "within 5.50 % in the median, and within 2.70 % for nine of ten servers")
 	assert.Equal(t, []string{"+20.0", "+5.0", "−4.0", "+30.0", "9.00"}, lineOf(t, text, "one"))
 	assert.Less(t, strings.Index(text, "| other |"), strings.Index(text, "| one |"), "the worst first")
+	a.Servers[0].Slower = math.Inf(1)
+	m = &markdown{}
+	a.servers(m)
+	assert.Contains(t, strings.Join(strings.Fields(m.buf.String()), " "),
+		"were it 7 % longer, longer without limit, for 2 of 2 servers would not bear their rate")
 }
