@@ -108,6 +108,7 @@ func (n *naive) planPrompts(in *naiveInstance, p *schedulers.SGLang, all []*naiv
 	if b.prompts > 0 {
 		s.ahead = "planned"
 	}
+	s.lost = b.lost
 	if b.lost {
 		n.cover["tokens dropped for others"]++
 	}

@@ -28,6 +28,7 @@ type sglangState struct {
 	planned []candidate // that the next step admits
 	chunk   int64       // tokens that it computes of chunked; 0: that has not been said
 	stashed bool        // what has been computed of chunked is in the tree, although the step with it has not ended
+	lost    bool        // requests have lost their places for the next step as the one before ended
 }
 
 // forget tells that r has left the batch.
@@ -40,13 +41,18 @@ func (s *sglangState) forget(r *naiveRequest) {
 
 // planSGLang runs prompts if any may run, and decodes otherwise.
 func (n *naive) planSGLang(in *naiveInstance, p *schedulers.SGLang) {
-	waiting := len(in.waiting)
+	waiting, lost := len(in.waiting), in.sglang.lost
+	in.sglang.lost = false
 	if !n.prefillSGLang(in, p) && len(in.running) > 0 {
 		n.decodeSGLang(in, p)
 	}
 	if len(in.running) == 0 && !in.sglang.joins {
 		in.sglang.ratio = p.InitNewTokenRatio
-		if p.Preemption && len(in.waiting) > waiting {
+		if p.Preemption && (lost || len(in.waiting) > waiting) {
+			if lost { // a step later, before which the engine looks at the queue
+				in.sglang.ahead = ""
+				in.noticeAll()
+			}
 			n.planSGLang(in, p)
 			n.cover["tried again after preemptions for nothing"]++
 		}

@@ -208,7 +208,7 @@ func Urgent(number uint64) Scenario {
 	r.more(&s)
 	r.sglang(&p)
 	g := p.Scheduler.(*schedulers.SGLang)
-	g.Order, g.MaxRunningRequests = schedulers.FCFS, max(2, int(r.one(1, 2, 2, 3, 8)))
+	g.Order, g.MaxRunningRequests = schedulers.FCFS, int(r.one(1, 2, 2, 3, 8))
 	g.Preemption, g.PreemptionMargin, p.ByPriority = true, r.one(0, 0, 1), true
 	r.speculate(&p)
 	hurry := 1 + r.IntN(3)
