@@ -114,6 +114,13 @@ func (n *naive) planPrompts(in *naiveInstance, p *schedulers.SGLang, all []*naiv
 	}
 }
 
+// startOver has the engine compose another step at once, before which it looks at the queue, since the one that it
+// composed while the step before ran has nothing.
+func (in *naiveInstance) startOver() {
+	in.sglang.ahead = ""
+	in.noticeAll()
+}
+
 // admitPlanned composes what planPrompts has said.
 func (n *naive) admitPlanned(in *naiveInstance, b *prefillBudget) {
 	s := &in.sglang

@@ -18,11 +18,10 @@ type sglangState struct {
 
 	// what has been decided of the next step as this one ended: "sorted", the queue; "tried", and no request of it may be
 	// admitted; "retracted", and others have been
-	ahead string
-	read  []*naiveRequest // whose prompts are complete, as the engine does not know yet
-	joins bool            // it takes part in a step of other ranks, with nothing to compute or not
-	first int             // place that has been given
-	last  int
+	ahead       string
+	read        []*naiveRequest // whose prompts are complete, as the engine does not know yet
+	joins       bool            // it takes part in a step of other ranks, with nothing to compute or not
+	first, last int             // places that have been given
 
 	entries int         // of requests to the queue
 	planned []candidate // that the next step admits
@@ -49,9 +48,8 @@ func (n *naive) planSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	if len(in.running) == 0 && !in.sglang.joins {
 		in.sglang.ratio = p.InitNewTokenRatio
 		if p.Preemption && (lost || len(in.waiting) > waiting) {
-			if lost { // a step later, before which the engine looks at the queue
-				in.sglang.ahead = ""
-				in.noticeAll()
+			if lost {
+				in.startOver()
 			}
 			n.planSGLang(in, p)
 			n.cover["tried again after preemptions for nothing"]++
