@@ -291,10 +291,8 @@ func (in *Instance) findable(r *Request) int32 {
 	switch {
 	case r.state == prefilling || in.batch.isNew(r):
 		return computed
-	case in.pool.BatchQueue < 2 && (in.drafting.speculation == nil || !in.drafting.speculation.DelayedNames):
-		return computed
 	case in.pool.BatchQueue < 2:
-		return computed - r.burst
+		return computed - in.unnamed(r)
 	}
 	return computed - 1 - r.burst
 }

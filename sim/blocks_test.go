@@ -37,6 +37,7 @@ type block struct {
 	hash    int // 0: none
 	refs    int
 	content bool // all its tokens are of the tree
+	passed  bool // windows passed it while it was decoded, and no request has had it since
 	place   *list.Element
 }
 
@@ -165,13 +166,14 @@ func (p *blockPool) touch(blocks []*block) {
 			p.free.Remove(b.place)
 		}
 		b.refs++
+		b.passed = false
 	}
 }
 
 // allocate returns the next block to be evicted.
 func (p *blockPool) allocate() *block {
 	b := p.free.Remove(p.free.Front()).(*block)
-	if b.content {
+	if b.content && !b.passed {
 		p.evicted++
 	}
 	p.forget([]*block{b})
@@ -188,7 +190,7 @@ func (p *blockPool) forget(blocks []*block) {
 		if b.hash != 0 {
 			p.cached[b.hash] = slices.DeleteFunc(p.cached[b.hash], func(x *block) bool { return x == b })
 		}
-		b.hash, b.content = 0, false
+		b.hash, b.content, b.passed = 0, false, false
 	}
 }
 

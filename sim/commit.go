@@ -266,6 +266,7 @@ func (in *Instance) vacate(slot int32) {
 	if !in.cache.Caches() {
 		in.cache.Release(in.had(r, in.allocated(r)))
 	} else {
+		in.cache.NamePassed(slot, r.prompt()) // before it forgets what only it could find
 		in.freed = append(in.freed, slot)
 	}
 }
@@ -298,7 +299,7 @@ func (in *Instance) freeBlocks() {
 		}
 		known := r.Computed
 		if !radix { // which gets what the step has computed of a cancelled request, too
-			known = min(known, r.Prompt+r.Emitted-in.pool.Drafter.Ahead)
+			known = min(known-in.unnamed(r), r.Prompt+r.Emitted-in.pool.Drafter.Ahead)
 		}
 		if r.OutputContent != 0 && !radix {
 			in.cache.Publish(slot, r.prompt(), known)

@@ -115,6 +115,14 @@ func (n *naive) known(r *naiveRequest) int32 {
 	return known
 }
 
+// unnamed returns how many accepted drafts of the latest step of r are in no block with a name.
+func (n *naive) unnamed(r *naiveRequest) int32 {
+	if !r.decoding || n.queues() || n.speculation == nil || !n.speculation.DelayedNames {
+		return 0
+	}
+	return max(0, r.latest-1)
+}
+
 // recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order
 // has it. SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
@@ -129,8 +137,8 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	if n.queues() && r.decoding {
 		computed -= r.latest
-	} else if r.decoding && !retracted && n.speculation != nil && n.speculation.DelayedNames {
-		computed -= max(0, r.latest-1)
+	} else if !retracted {
+		computed -= n.unnamed(r)
 	}
 	if in.inTurns && r.want > 0 { // it had taken blocks, which were named then
 		computed += n.named(r)

@@ -16,9 +16,6 @@ type naiveWindows struct {
 // inGroup returns the hash of a block in a group, whose hash in that of full attention is given.
 func inGroup(hash, group int) int { return hash | group<<40 }
 
-// orphan is the hash of a block that has a name which no request asks for any more.
-const orphan = -1
-
 // unknownMax returns the most tokens that may be computed and do not count for the names of blocks yet.
 func (n *naive) unknownMax() int32 {
 	tokens := n.drafter().Ahead
@@ -74,17 +71,14 @@ func (n *naive) passInTurn(in *naiveInstance, r *naiveRequest, want int32) {
 }
 
 // pass frees, in each group, the blocks of r that its windows pass up to the given one. r finds them again, and others
-// those of its prompt; no request those of an output that is read again.
+// those of its prompt and of an output that is read again.
 func (p *blockPool) pass(r *naiveRequest, to int32) {
 	for _, w := range r.windows {
 		for i := int(to) - 1; i >= 0 && w[i] != nil; i-- {
 			if w[i].hash == 0 {
 				panic("windows pass a block without a name")
 			}
-			if int32(i) >= r.readable && w[i].content {
-				p.forget(w[i : i+1])
-				w[i].hash = orphan
-			}
+			w[i].passed = w[i].passed || int32(i) >= r.readable
 			p.release(w[i : i+1])
 			w[i] = nil
 		}

@@ -392,7 +392,7 @@ func (n *naive) leaves(in *naiveInstance) {
 			return false // the engine has composed the next step before it learns of it
 		}
 		if r.removed {
-			n.release(in, r, r.Computed)
+			n.release(in, r, r.Computed-n.unnamed(r))
 			in.sglang.forget(r)
 		}
 		return r.removed

@@ -67,7 +67,7 @@ func (in *Instance) passInTurn(r *Request) {
 		}
 		to = in.passesDecoding(r)
 	}
-	in.cache.PassInTurn(r.slot, r.passed, to, r.state == prefilling || r.OutputContent == 0)
+	in.cache.PassInTurn(r.slot, r.passed, to)
 	r.passed = to
 }
 
@@ -155,6 +155,9 @@ func (in *Instance) leavePassing(r *Request) {
 		in.batch.astray = without(in.batch.astray, r.slot)
 	default:
 		in.notePassed(r, r.Computed)
+		if r.OutputContent != 0 && in.cache.SharesWindows() {
+			in.regainPassed(r, r.Computed, false) // for the next turn
+		}
 		r.passed, r.underWay = in.passedAt(r.Computed), in.cache.Lag()
 	}
 }
@@ -316,9 +319,9 @@ func (p *PoolSpec) validateWindows() error {
 }
 
 // A request that is preempted while it decodes finds the latest block again that its windows passed, unless that has
-// been evicted, see kv.Cache.Regain. Members of the decode set free what windows pass as numbers. The step in which one
-// did so last follows from its length; those that did so after it, in the same step, are members that were admitted
-// later, or were members then.
+// been evicted, and so does a later prompt that begins with its output, see kv.Cache.Regain. Members
+// of the decode set free what windows pass as numbers. The step in which one did so last follows from its length; those
+// that did so after it, in the same step, are members that were admitted later, or were members then.
 
 // passingSteps is what an instance remembers of the latest steps in which windows passed blocks of members of the
 // decode set.
@@ -371,11 +374,11 @@ func (in *Instance) notePassed(r *Request, computed int32) {
 	}
 }
 
-// regainPassed lets r, which decodes, is not astray and gives up its blocks, find the latest block again that its
-// windows passed.
+// regainPassed lets r, which decodes, is not astray and gives up its blocks, or the next turn, find the latest block
+// again that its windows passed.
 func (in *Instance) regainPassed(r *Request, computed int32, underWay bool) {
 	block, step, ok := in.lastPassed(r, computed, underWay)
-	if !ok || r.OutputContent != 0 {
+	if !ok {
 		return
 	}
 	behind, p := int32(0), &in.batch.passing

@@ -323,7 +323,7 @@ type PoolTotals struct {
 	CachedBelow    int64 // tokens of Cached that host memory had, where there are tiers below it
 	Recomputed     int64 // tokens that a tier had and it would have taken longer to fetch
 	Tiers          []TierTotals
-	Evictions      int64 // cached blocks of content that made room for others
+	Evictions      int64 // cached blocks of content that made room for others, if windows had not passed them as output
 	Adapters       AdapterTotals
 	Ranks          RankTotals
 	Phases         PhaseTotals

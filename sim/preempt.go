@@ -101,7 +101,7 @@ func (w *Work) interrupt(r *Request, slot int32) {
 		r.Last = in.batch.emittedAt
 	}
 	in.batch.set.DropEnd(slot)
-	steady := !r.astray && !in.batch.set.Counted() && in.cache.SharesWindows()
+	steady := !r.astray && !in.batch.set.Counted() && in.cache.SharesWindows() && r.OutputContent == 0
 	in.leave(slot)
 	if steady {
 		in.regainPassed(r, r.Computed, false)

@@ -164,6 +164,7 @@ func (r *Request) recompute() {
 	r.blocks, r.Computed = 0, 0
 	r.chunk, r.filler, r.blocksMin = 0, 0, 0
 	r.passed, r.underWay = 0, 0
+	r.burst = 0
 	r.state = waiting
 }
 

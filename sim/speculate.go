@@ -276,3 +276,12 @@ func (in *Instance) bursting() (n int64) {
 	}
 	return n
 }
+
+// unnamed returns how many of the computed tokens of r, which decodes or has ended, are in no block with a name yet:
+// accepted drafts that an engine with DelayedNames learns of with the step at hand.
+func (in *Instance) unnamed(r *Request) int32 {
+	if s := in.drafting.speculation; s != nil && s.DelayedNames && in.pool.BatchQueue < 2 {
+		return r.burst
+	}
+	return 0
+}

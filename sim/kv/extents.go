@@ -11,6 +11,9 @@ type extent struct {
 	// the end that was divided off last: a request that has had both since finds it here. Of free blocks that no request
 	// can reuse: the step in which windows passed all of them, by the number that PassTogether gave it; 0: no single one
 	right int32
+	// windows passed it while its output was decoded, and no sequence has had it since: as until others could find it, it
+	// does not count as content that is evicted
+	passed bool
 }
 
 func (x *extent) len() int32 { return x.to - x.from }
@@ -119,7 +122,7 @@ func (p *extents) divide(i, at int32) int32 {
 func (p *extents) free(i int32) {
 	x, j := &p.at[i], p.at[0].older
 	y := &p.at[j]
-	if j != 0 && x.after == j && y.from == x.to {
+	if j != 0 && x.after == j && y.from == x.to && !y.passed {
 		x.to = y.to
 		p.remove(j)
 	}

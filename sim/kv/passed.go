@@ -7,6 +7,9 @@ package kv
 // Sequences that do nothing but decode free what their windows pass as mere numbers, of which the order of eviction
 // knows the step. Within one step requests free in order of admission, and the groups of each in turn. A sequence that
 // may be computed again then picks its own from among them.
+//
+// So does one whose output a later prompt begins with. Windows that are no whole number of blocks, or a drafter that
+// drops the last block that is found, have that ask for more of the output than the windows had at its end.
 
 // PassTogether is Pass of blocks that sequences free in one step, one after the other. It returns a number for Regain.
 func (k *Cache) PassTogether(n int64) int32 {
@@ -24,6 +27,14 @@ func (k *Cache) Regain(slot, block, number, behind int32) {
 	p := k.prefix
 	for g := int32(1); g < p.groups; g++ {
 		p.pickPassed(slot, g, block, number, (behind+1)*(p.groups-1)-g)
+	}
+}
+
+// NamePassed lets others find what the windows of the sequence in slot have passed of its output, if a request is going
+// to continue that, as far as the sequence could find it again.
+func (k *Cache) NamePassed(slot int32, q Prompt) {
+	if k.SharesWindows() && q.Output != 0 {
+		k.prefix.namePassed(slot, q)
 	}
 }
 
@@ -69,4 +80,31 @@ func (p *prefixes) trim(t *table) {
 		i = next
 	}
 	*at = 0
+}
+
+// namePassed is Cache.NamePassed. Each block keeps its place in the order of eviction, and counts for nothing there.
+func (p *prefixes) namePassed(slot int32, q Prompt) {
+	for g := int32(1); g < p.groups; g++ {
+		t := p.tableOf(slot, g)
+		for t.retained != 0 {
+			p.nameEnd(t, g, q.Output)
+		}
+	}
+}
+
+// nameEnd gives the first extent that only the owner of t can find, in a group, to the node in which it ends, on the
+// path to the given one. What belongs to nodes before remains the owner's.
+func (p *prefixes) nameEnd(t *table, group, node int32) {
+	i := t.retained
+	for p.start(node) >= p.at[i].to {
+		node = p.tree.Parent(node)
+	}
+	t.retained = p.at[i].after
+	if from := p.start(node); from > p.at[i].from {
+		t.retained = p.add(extent{node: p.at[i].node, from: p.at[i].from, to: from, after: t.retained})
+		p.link(t.retained, i)
+		p.at[i].from = from
+	}
+	p.at[i].node, p.at[i].passed = p.listOf(node, group), true
+	p.list(i)
 }

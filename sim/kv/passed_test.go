@@ -42,3 +42,37 @@ func TestWhatWindowsPassTogetherIsEvictedInTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWindowsPassOfAnOutputIsFoundByTheNextTurn: windows of 6 tokens in blocks of 4 have the blocks from the third
+// on when a sequence of 16 tokens ends. A prompt that continues it needs the second, too: the windows passed it last.
+// It counts as content that is evicted once a sequence has had it.
+func TestWhatWindowsPassOfAnOutputIsFoundByTheNextTurn(t *testing.T) {
+	for _, evicted := range []int64{0, 1} {
+		tree := new(Contents)
+		turn := tree.Add(tree.Add(0, 3), 13)
+		k := New(Config{Blocks: 20, BlockSize: 4, Contents: tree, Passing: Passing{Blocks: 1, Window: 6, TokensMax: 8}})
+		k.Allocate(8)
+		k.PassTogether(1)
+		k.Regain(0, 1, k.PassTogether(1), 0)
+		q := Prompt{Content: 1, Output: turn, Tokens: 3, Passed: 2}
+		k.NamePassed(0, q)
+		k.Forget(0)
+		k.Publish(0, q, 15)
+		k.ReleaseSequence(0, q, 6, 15, false)
+		k.Allocate(12 + 1 + evicted) // those that were free before, and what the windows passed
+		want, content := int32(3), int64(3+2)
+		if evicted > 0 {
+			want, content = 0, 3+1
+		}
+		next := Prompt{Content: turn, Tokens: 16, Passed: 1}
+		m := k.Match(1, next, 16)
+		assert.Equal(t, want, m.Cached)
+		if evicted == 0 {
+			k.Reuse(1, next, m)
+			k.ReleaseSequence(1, next, 3+2, 12, false)
+		}
+		assert.Zero(t, k.Evicted())
+		k.Allocate(7 - evicted)
+		assert.Equal(t, content, k.Evicted())
+	}
+}

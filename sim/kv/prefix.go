@@ -247,6 +247,7 @@ func (p *prefixes) addReference(i, from, to int32) int32 {
 		p.unlink(i)
 	}
 	x.refs++
+	x.passed = false
 	return i
 }
 
@@ -264,6 +265,9 @@ func (p *prefixes) reference(extent, to int32) int32 {
 
 // publish implements Cache.Publish.
 func (p *prefixes) publish(slot int32, q Prompt, computed int32) {
+	if q.Output != 0 {
+		p.namePassed(slot, q)
+	}
 	node, tokens := p.path(q)
 	to := min(p.named(tokens), p.full(computed))
 	shared := p.table(slot).shared
@@ -316,7 +320,7 @@ func (p *prefixes) evict(n int64) {
 		d := int32(min(int64(x.len()), n))
 		x.to -= d
 		n -= int64(d)
-		if x.node > 0 {
+		if x.node > 0 && !x.passed {
 			p.evicted += int64(d)
 		}
 		if x.to == x.from {

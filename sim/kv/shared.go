@@ -114,15 +114,13 @@ func (p *prefixes) countFreeOf(slot, group int32, q Prompt, from, to int32) (fre
 
 // pass takes the sequence in slot off those of its blocks up to the given one that others may reuse, group by group,
 // and returns how many it had, and how many of them no sequence has any more. Before those it frees blocks [own, to),
-// which only it can find again, if it retains them.
-func (p *prefixes) pass(slot, own, to int32, retains bool) (had, freed int64) {
+// which only it can find again.
+func (p *prefixes) pass(slot, own, to int32) (had, freed int64) {
 	for g := int32(1); g < p.groups; g++ {
 		t := p.tableOf(slot, g)
-		if retains && to > own {
+		if to > own {
 			p.retain(t, slot*p.groups+g, own, to)
 			p.trim(t)
-		} else {
-			p.freeUnnamed(to-own, false)
 		}
 		if to := min(to, t.shared); to > t.from {
 			had += int64(to - t.from)
@@ -189,18 +187,18 @@ func (k *Cache) Reads(slot, n int32) bool {
 	return t.from < min(n, t.shared)
 }
 
-// PassInTurn has the sequence in slot free blocks [from, to) of its tokens in all groups of windows. If it retains
-// them, it finds those again when it is preempted that only it could.
-func (k *Cache) PassInTurn(slot, from, to int32, retains bool) {
+// PassInTurn has the sequence in slot free blocks [from, to) of its tokens in all groups of windows. It finds those
+// again when it is preempted that only it could.
+func (k *Cache) PassInTurn(slot, from, to int32) {
 	own := max(from, min(to, k.Shared(slot)))
-	had, freed := k.prefix.pass(slot, own, to, retains)
+	had, freed := k.prefix.pass(slot, own, to)
 	k.Release(freed + k.PassedOf(to-own))
 	k.repeated -= had - freed
 }
 
 // PassShared takes the sequence in slot off those of its first n blocks of tokens that others may reuse.
 func (k *Cache) PassShared(slot, n int32) {
-	had, freed := k.prefix.pass(slot, n, n, false)
+	had, freed := k.prefix.pass(slot, n, n)
 	k.Release(freed)
 	k.repeated -= had - freed
 }

@@ -43,7 +43,7 @@ def case(rnd, kind, asyn):
         c["priority"] = True
     if kind.startswith("spec") or kind == "stages-queue-spec":
         c["spec"], c["spec_method"] = one([1, 2, 3, 5]), "ngram"
-        if kind in ("spec-eagle", "spec-eagle-hybrid", "spec-eagle-hybrid-prefix", "spec-draft", "spec-eagle-prefix", "stages-queue-spec"):
+        if "eagle" in kind or kind in ("spec-draft", "stages-queue-spec"):
             c["spec_method"] = "draft_model" if kind == "spec-draft" else "eagle"
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], c["max_num_seqs"] * (1 + c["spec"]) if rnd.random() < 0.7 else c["max_num_seqs"])
         if kind == "spec-draft":
@@ -101,11 +101,14 @@ def case(rnd, kind, asyn):
 
 
 def talks(c, rnd):
-    """Draws turns, each of which comes when the one before has ended, and begins with its prompt and output. Windows are whole blocks."""
+    """Draws turns, each of which comes when the one before has ended, and begins with its prompt and output."""
     c["prefix_caching"], c["contents"], c["max_model_len"], requests = True, [], 2400, []
     if "window" in c:
-        c["window"] = c["block_size"] * rnd.choice([1, 3, 8])
-    c["num_gpu_blocks"] = 1 + -(-2400 // c["block_size"]) * (1 + c.get("window_groups", 0)) * 40
+        c["window"] = rnd.choice([c["block_size"] * rnd.choice([1, 3, 8]), rnd.randint(c["block_size"], 150)])
+        if c["spec"]:  # a window that drafts fill passes blocks without a name
+            c["window"] = max(c["window"], 16)
+    each = -(-2400 // c["block_size"]) * (1 + c.get("window_groups", 0))
+    c["num_gpu_blocks"] = 1 + (int(each * rnd.choice([1, 1.3, 2])) if c["kind"].endswith("blocks") else each * 40)
     for talk in range(rnd.randint(1, 8)):
         node, tokens, t = 0, 0, rnd.randint(0, 10**9)
         for turn in range(rnd.randint(2, 5)):
@@ -159,7 +162,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
-         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "send", "send-prefix",
+         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "hybrid-turns-blocks", "spec-eagle-turns", "spec-hybrid-turns", "spec-eagle-hybrid-turns", "send", "send-prefix",
          "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec", "ranks-spec-preemption", "ranks-spec-prefix", "ranks-spec-eagle", "ranks-spec-eagle-prefix", "ranks-spec-draft"]
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
