@@ -115,7 +115,11 @@ func (in *Instance) releaseEnded() {
 	}
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]
+		steady := !r.astray && !in.batch.set.Counted() && in.cache.SharesWindows()
 		in.leave(slot)
+		if steady {
+			in.passInVain(r)
+		}
 		in.stay(r)
 		r.blocks = int32(in.allocatedUnseen(r))
 		r.blocksMin = r.blocks // the block of the token in vain among them

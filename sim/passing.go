@@ -162,6 +162,18 @@ func (in *Instance) leavePassing(r *Request) {
 	}
 }
 
+// passInVain remembers what the windows of r passed when the token that it computes in vain got its blocks, and lets the
+// next turn find that. r has ended, and has left the decode set, where it was not astray.
+func (in *Instance) passInVain(r *Request) {
+	if in.work.paused || !in.paged(r) || in.passes(r) == r.passed {
+		return
+	}
+	in.batch.passing.left = append(in.batch.passing.left, passedLast{in.batch.set.Step(), r.admission})
+	if r.OutputContent != 0 {
+		in.regainPassed(r, r.Computed, true)
+	}
+}
+
 // freesOf returns the blocks that r, which decodes, frees when it gets its next token.
 func (in *Instance) freesOf(r *Request) int64 {
 	computed, _ := in.batch.progress(r)

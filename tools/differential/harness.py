@@ -116,6 +116,8 @@ def talks(c, rnd):
             c["contents"] += [[node, prompt], [len(c["contents"]) + 1, output]]
             node = len(c["contents"])
             requests.append(dict(arrival=t, prompt=tokens + prompt, output=output, content=node - 1, answer=node))
+            if c["kind"].endswith("eos"):
+                requests[-1]["max_output"] = output + rnd.choice([0, 1, 5, 40])
             tokens += prompt + output
             t += 60 * 10**9 + rnd.randint(0, 10**9)
     requests.sort(key=lambda r: r["arrival"])
@@ -162,7 +164,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
-         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "hybrid-turns-blocks", "spec-eagle-turns", "spec-hybrid-turns", "spec-eagle-hybrid-turns", "send", "send-prefix",
+         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "hybrid-turns-blocks", "hybrid-turns-eos", "spec-eagle-turns", "spec-hybrid-turns", "spec-eagle-hybrid-turns", "send", "send-prefix",
          "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec", "ranks-spec-preemption", "ranks-spec-prefix", "ranks-spec-eagle", "ranks-spec-eagle-prefix", "ranks-spec-draft"]
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
