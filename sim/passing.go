@@ -37,20 +37,6 @@ func (in *Instance) passShared(r *Request, to int32) {
 	}
 }
 
-// unknown returns the most tokens of a sequence that steps compute and its blocks are not named by yet: drafts that
-// may be wrong, of two steps, what a drafter reads beyond a block, and what stages that work on one batch after the
-// other compute in vain. A window that is no longer passes blocks that have no name.
-func (p *PoolSpec) unknown() int32 {
-	n := p.Drafter.Ahead
-	if p.Speculation != nil {
-		n += 2 * p.Speculation.draftsMax()
-	}
-	if p.serial() {
-		n += int32(len(p.Stages) - 1)
-	}
-	return n
-}
-
 // passInTurn has r, whose turn it is, free what its windows pass, where that can be cached: before it gets blocks, and
 // even if it then gets none, as in vLLM.
 func (in *Instance) passInTurn(r *Request) {
@@ -155,20 +141,20 @@ func (in *Instance) leavePassing(r *Request) {
 		in.batch.astray = without(in.batch.astray, r.slot)
 	default:
 		in.notePassed(r, r.Computed)
-		if r.OutputContent != 0 && in.cache.SharesWindows() {
+		if r.OutputContent != 0 && !r.stale && in.cache.SharesWindows() {
 			in.regainPassed(r, r.Computed, false) // for the next turn
 		}
 		r.passed, r.underWay = in.passedAt(r.Computed), in.cache.Lag()
 	}
 }
 
-// passInVain remembers what the windows of r passed when the token that it computes in vain got its blocks, and lets the
+// passInVain remembers what the windows of r passed when the token got its blocks that r computes in vain, and lets the
 // next turn find that. r has ended, and has left the decode set, where it was not astray.
 func (in *Instance) passInVain(r *Request) {
 	if in.work.paused || !in.paged(r) || in.passes(r) == r.passed {
 		return
 	}
-	in.batch.passing.left = append(in.batch.passing.left, passedLast{in.batch.set.Step(), r.admission})
+	in.noteStep(r, in.batch.set.Step())
 	if r.OutputContent != 0 {
 		in.regainPassed(r, r.Computed, true)
 	}
@@ -218,14 +204,6 @@ func (in *Instance) passAstray() {
 		}
 	}
 	in.batch.astray = astray
-}
-
-// passDrafted moves r on, which has got blocks for its drafts: n of the tokens that it computes stay.
-func (in *Instance) passDrafted(r *Request, n int32) {
-	r.underWay = -r.rejected
-	if in.cache.Lag() > 0 {
-		r.underWay = n
-	}
 }
 
 // had returns the blocks of r, of which so many are counted, without those that its windows have passed.
@@ -331,9 +309,9 @@ func (p *PoolSpec) validateWindows() error {
 }
 
 // A request that is preempted while it decodes finds the latest block again that its windows passed, unless that has
-// been evicted, and so does a later prompt that begins with its output, see kv.Cache.Regain. Members
-// of the decode set free what windows pass as numbers. The step in which one did so last follows from its length; those
-// that did so after it, in the same step, are members that were admitted later, or were members then.
+// been evicted, and so does a later prompt that begins with its output, see kv.Cache.Regain. Members of the decode set
+// free what windows pass as numbers. The step in which one did so last follows from its length; those that did so after
+// it, in the same step, are members that were admitted later, or were members then.
 
 // passingSteps is what an instance remembers of the latest steps in which windows passed blocks of members of the
 // decode set.
@@ -376,14 +354,19 @@ func (in *Instance) notePassed(r *Request, computed int32) {
 		return
 	}
 	if _, step, ok := in.lastPassed(r, computed, false); ok {
-		p, last := &in.batch.passing, in.batch.set.Step()-int64(in.cache.BlockSize())
-		n := 0
-		for n < len(p.left) && p.left[n].step < last {
-			n++
-		}
-		p.left = append(p.left[:0], p.left[n:]...)
-		p.left = append(p.left, passedLast{step, r.admission})
+		in.noteStep(r, step)
 	}
+}
+
+// noteStep remembers that the windows of r passed a block in a step of the decode set.
+func (in *Instance) noteStep(r *Request, step int64) {
+	p, oldest := &in.batch.passing, in.batch.set.Step()-int64(in.cache.BlockSize())
+	n := 0
+	for n < len(p.left) && p.left[n].step < oldest {
+		n++
+	}
+	p.left = append(p.left[:0], p.left[n:]...)
+	p.left = append(p.left, passedLast{step, r.admission})
 }
 
 // regainPassed lets r, which decodes, is not astray and gives up its blocks, or the next turn, find the latest block

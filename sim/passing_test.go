@@ -233,18 +233,23 @@ func TestFewDecodesDraftMore(t *testing.T) {
 
 // TestATurnFindsWhatWindowsPassedLast: windows of 6 tokens in blocks of 4 have passed two blocks of the answer of
 // request 0 when it ends after 15 tokens, and request 1, which begins with three full blocks of it, needs the second
-// for the window before its own tokens.
+// for the window before its own tokens. Windows of 8 tokens pass the second with the token that is computed in vain.
 func TestATurnFindsWhatWindowsPassedLast(t *testing.T) {
-	for _, ahead := range []bool{false, true} {
-		tree := new(sim.Contents)
-		prompt := tree.Add(0, 3)
-		turn := tree.Add(prompt, 13)
-		sc := scenario{size: 1, blocks: 40, blockSize: 4, maxLen: 40, tree: tree, ahead: ahead, model: ticks(sim.Second),
-			policy:  &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
-			passing: sim.Passing{Blocks: 1, Window: 6, TokensMax: 100}}
-		sc.requests = []sim.Request{{Prompt: 3, Output: 13, Content: prompt, OutputContent: turn, Traced: true},
-			{ID: 1, Prompt: 30, Output: 1, Content: turn, Arrival: sim.Time(100 * sim.Second), Traced: true}}
-		j, _ := play(t, sc, "turns")
-		require.Equal(t, int32(12), j.cached[1])
+	for _, window := range []int32{6, 8} {
+		for _, ahead := range []bool{false, true} {
+			for _, limit := range []int32{0, 20} {
+				tree := new(sim.Contents)
+				prompt := tree.Add(0, 3)
+				turn := tree.Add(prompt, 13)
+				sc := scenario{size: 1, blocks: 40, blockSize: 4, maxLen: 40, tree: tree, ahead: ahead,
+					model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+					passing: sim.Passing{Blocks: 1, Window: window, TokensMax: 100}}
+				sc.requests = []sim.Request{
+					{Prompt: 3, Output: 13, MaxOutput: limit, Content: prompt, OutputContent: turn, Traced: true},
+					{ID: 1, Prompt: 30, Output: 1, Content: turn, Arrival: sim.Time(100 * sim.Second), Traced: true}}
+				j, _ := play(t, sc, "turns")
+				require.Equal(t, int32(12), j.cached[1])
+			}
+		}
 	}
 }

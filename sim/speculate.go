@@ -285,3 +285,25 @@ func (in *Instance) unnamed(r *Request) int32 {
 	}
 	return 0
 }
+
+// unknown returns the most tokens of a sequence that steps compute and its blocks are not named by yet: drafts that
+// may be wrong, of two steps, what a drafter reads beyond a block, and what stages that work on one batch after the
+// other compute in vain. A window that is no longer passes blocks that have no name.
+func (p *PoolSpec) unknown() int32 {
+	n := p.Drafter.Ahead
+	if p.Speculation != nil {
+		n += 2 * p.Speculation.draftsMax()
+	}
+	if p.serial() {
+		n += int32(len(p.Stages) - 1)
+	}
+	return n
+}
+
+// passDrafted moves r on, which has got blocks for its drafts: n of the tokens that it computes stay.
+func (in *Instance) passDrafted(r *Request, n int32) {
+	r.underWay = -r.rejected
+	if in.cache.Lag() > 0 {
+		r.underWay = n
+	}
+}

@@ -194,3 +194,20 @@ func TestAPromptThatDraftsHoldUpIsPreempted(t *testing.T) {
 	require.Positive(t, twin.cover["steps that preempt"])
 	require.Positive(t, twin.cover["prompts without a chunk"])
 }
+
+// TestWhatIsComputedAgainHasNames: the last step of request 1 before it is preempted accepts a draft, whose block has no
+// name yet. When it has been computed again, with the prompt, all of its 9 blocks have names, and are freed last. The 10
+// tokens of request 2 take, of 36, the 7 that hold neither them nor the prompt of request 0, and the last 3 of that.
+func TestWhatIsComputedAgainHasNames(t *testing.T) {
+	sc := scenario{size: 1, blocks: 36, blockSize: 1, maxLen: 35, tree: new(sim.Contents), model: ticks(sim.Second),
+		policy:      &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100, MaxModelLen: 35},
+		speculation: speculate(1, random{rates: []float64{1}})}
+	sc.speculation.DelayedNames = true
+	content := sc.tree.Add(0, 20)
+	sc.requests = []sim.Request{{Prompt: 20, Output: 15, Content: content, Traced: true},
+		{ID: 1, Prompt: 4, Output: 6, Arrival: 1, Traced: true},
+		{ID: 2, Prompt: 10, Output: 1, Arrival: sim.Time(100 * sim.Second), Traced: true},
+		{ID: 3, Prompt: 21, Output: 1, Content: content, Arrival: sim.Time(200 * sim.Second), Traced: true}}
+	j, _ := play(t, sc, "computed again")
+	require.Equal(t, int32(17), j.cached[3])
+}
