@@ -195,9 +195,9 @@ func TestAPromptThatDraftsHoldUpIsPreempted(t *testing.T) {
 	require.Positive(t, twin.cover["prompts without a chunk"])
 }
 
-// TestWhatIsComputedAgainHasNames: the last step of request 1 before it is preempted accepts a draft, whose block has no
-// name yet. When it has been computed again, with the prompt, all of its 9 blocks have names, and are freed last. The 10
-// tokens of request 2 take, of 36, the 7 that hold neither them nor the prompt of request 0, and the last 3 of that.
+// TestWhatIsComputedAgainHasNames: the last step of request 1 before it is preempted accepts a draft, whose block has
+// no name yet. When it has been computed again, with the prompt, all of its 9 blocks have names, and are freed last.
+// The 10 tokens of request 2 take the 7 that hold neither them nor the prompt of request 0, and the last 3 of that.
 func TestWhatIsComputedAgainHasNames(t *testing.T) {
 	sc := scenario{size: 1, blocks: 36, blockSize: 1, maxLen: 35, tree: new(sim.Contents), model: ticks(sim.Second),
 		policy:      &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100, MaxModelLen: 35},
