@@ -25,6 +25,13 @@ import (
 // 095f58a5, systems/*/mla: vLLM 0.24, SGLang 0.5.14, TensorRT-LLM 1.3.0rc20) have shares of 0.58 to 0.66 of the bf16
 // peak on Hopper and 0.51 to 0.59 on Blackwell, there 1.0 to 1.2 of it with fp8; 0.72 on Hopper with fp8 is left out.
 //
+// SGLang and TensorRT-LLM multiply prompts as fp8 there too: SGLang quantises queries, keys and values where the cache
+// is in fp8 (0.5.8.post1, srt/layers/attention/trtllm_mla_backend.py, 1133 and 1134; 0.5.23, 1080 and 1081), and in
+// those tables what grows with pairs takes 1.2 to 2.3 times as long with a cache in bf16 under either, and as long
+// under vLLM. Both go with latent_compute, for where prompts and decodes are on separate GPUs one alone has requests
+// queue for the other. No built-in efficiency states it: docs/accuracy.md says why, of prefill and decode in separate
+// pools.
+//
 // What a chunk attends to of earlier chunks, or of a cached prefix, has to be expanded again from the latent: keys and
 // values of all heads are multiplied out, written and read (vLLM, v1/attention/backends/mla/common.py,
 // _compute_prefill_context; SGLang, MHA_CHUNKED_KV). Sparse attention stays on latents, and so do chunks of so few
@@ -237,16 +244,19 @@ func (a *attention) price(d *Deployment) {
 	bandwidth := e.KVBandwidth * d.GPU.BandwidthBps.Value
 	a.ctxPS, a.scorePS = a.bytes/bandwidth*psPerS*stretch, a.scores/bandwidth*psPerS*stretch
 	a.decodePS = max(a.ctxPS, a.perHead/perHeadBps*psPerS*stretch)
-	a.pairPeakPS = a.pairFLOPs / peak * psPerS
-	a.pairPS = a.pairPeakPS / e.AttentionCompute * stretch * a.padding
-	achieved := e.AttentionCompute
+	achieved, pairPeak := e.AttentionCompute, peak // of decodes, of prompts
 	a.latent = a.latent && e.LatentCompute > 0
 	if a.latent {
 		achieved = e.LatentCompute
 		if d.GPU.Architecture == "blackwell" && d.KVDtype == "fp8" && d.GPU.FLOPS.FP8.Known() {
 			peak = d.GPU.FLOPS.FP8.Value
+			if a.expandFLOPs > 0 && d.Parallel.Engine != "vllm" {
+				pairPeak = peak
+			}
 		}
 	}
+	a.pairPeakPS = a.pairFLOPs / pairPeak * psPerS
+	a.pairPS = a.pairPeakPS / e.AttentionCompute * stretch * a.padding
 	a.flopsPeakPS = a.flops / peak * psPerS
 	a.flopsPS = a.flopsPeakPS / achieved * stretch * a.padding
 	if a.expandFLOPs > 0 {

@@ -45,7 +45,8 @@ type Efficiency struct {
 	AttentionCompute float64 `yaml:"attention_compute"` // share of peak FLOP/s (e_at)
 
 	// LatentCompute is the share of peak FLOP/s that decodes achieve whose heads attend to one latent (e_lt), where the
-	// products hide behind reading it or the other way round; 0: e_at, and as other attention.
+	// products hide behind reading it or the other way round; 0: e_at, and as other attention. Where it counts, engines
+	// that multiply prompts in fp8 are priced so too, see attention.go.
 	LatentCompute float64 `yaml:"latent_compute,omitempty"`
 
 	Link float64 `yaml:"link"` // share of link bandwidth (e_n), where no table says it

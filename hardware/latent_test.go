@@ -52,6 +52,29 @@ func TestLatentsTakeWhatWasMeasured(t *testing.T) {
 	assert.Equal(t, before, cache(d, 64, 1000), "there are no latents")
 }
 
+// With a cache in fp8, SGLang and TensorRT-LLM multiply the queries and keys of prompts as fp8 on Blackwell, at twice
+// the peak: DeepSeek-R1 on eight B200, by what grows with the square of the tokens. vLLM does not, nor is it done on
+// Hopper, or for GLM-5, whose prompts stay on latents.
+func TestPromptsOfLatentsAreMultipliedInFP8(t *testing.T) {
+	pairsS := func(model, gpu, engine, dtype string) float64 {
+		d := deployment(t, model, gpu, 8)
+		d.KVDtype, d.Parallel.Engine = dtype, engine
+		d.Efficiency.LatentCompute, d.Efficiency.AttentionCompute = 0.55, 0.5
+		of := func(tokens int) float64 { return step(d, batch{chunks: []chunk{{0, tokens}}}) }
+		return of(3*8192) - 2*of(2*8192) + of(8192) // neither what is fixed nor what grows with tokens
+	}
+	for _, c := range []struct {
+		model, gpu, engine string
+		times              float64
+	}{
+		{"deepseek-r1", "b200-sxm", "sglang", 2}, {"deepseek-r1", "b200-sxm", "tensorrt-llm", 2},
+		{"deepseek-r1", "b200-sxm", "vllm", 1}, {"deepseek-r1", "h200-sxm", "sglang", 1}, {"glm-5", "b200-sxm", "sglang", 1},
+	} {
+		wide, narrow := pairsS(c.model, c.gpu, c.engine, "bf16"), pairsS(c.model, c.gpu, c.engine, "fp8")
+		assert.InEpsilon(t, c.times, wide/narrow, 0.05, "%s, %s, %s", c.model, c.gpu, c.engine)
+	}
+}
+
 // A prompt that is read in two chunks of 2,048 tokens expands the latents of the first one again: DeepSeek-R1 on 8
 // H100, by 2 · 512 · 16 · 256 FLOPs in fp8 a token and layer, where arithmetic binds, beside what the second half of
 // the prompt multiplies more than the first. GLM-5, whose attention is sparse, stays on its latents.
@@ -100,8 +123,8 @@ func expandedS(d *hardware.Deployment, b batch, m mine) float64 {
 		bytes := heads * float64(a.KeyDim+a.Latent.RopeDim+a.ValueDim) * 2 * 2
 		multiplied := heads * float64(a.Latent.Rank*(a.KeyDim+a.ValueDim))
 		expanding := powers(bytes/(e.KVBandwidth*d.GPU.BandwidthBps.Value), multiplied*each/(e.Compute*losses), e.Overlap)
-		k, achieved, peak := cost(d, a), e.AttentionCompute, attentionPeak(d)
-		absorbed, peakLatent := achieved, peak
+		k, achieved, peak := cost(d, a), e.AttentionCompute, promptPeak(d, a)
+		absorbed, peakLatent := achieved, attentionPeak(d)
 		if e.LatentCompute > 0 {
 			absorbed = e.LatentCompute
 			if d.KVDtype == "fp8" && d.GPU.Architecture == "blackwell" {

@@ -185,9 +185,12 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 				if p.kind == "decode" {
 					share = m.context
 				}
-				if p.latent && p.kind == "decode" && d.Efficiency.LatentCompute > 0 && d.KVDtype == "fp8" &&
-					d.GPU.Architecture == "blackwell" && !d.AttentionFP8 {
+				if p.latent && d.Efficiency.LatentCompute > 0 && d.KVDtype == "fp8" && d.GPU.Architecture == "blackwell" &&
+					!d.AttentionFP8 && p.kind == "decode" {
 					p.computeS *= d.GPU.FLOPS.BF16.Value / d.GPU.FLOPS.FP8.Value
+				}
+				if p.kind == "cache" {
+					p.computeS *= attentionPeak(d) / promptPeak(d, r.Mixer.Attention)
 				}
 				p.bytes, p.computeS, p.againS = p.bytes*share, p.computeS*share, p.againS*share
 				parts = append(parts, p)
@@ -261,6 +264,16 @@ func hasLatents(d *hardware.Deployment) bool {
 		}
 	}
 	return false
+}
+
+// promptPeak is attentionPeak of prompts: of latents that are expanded, SGLang and TensorRT-LLM on Blackwell multiply a
+// cache in fp8 as such.
+func promptPeak(d *hardware.Deployment, a llm.SelfAttention) float64 {
+	if a.Latent.Rank > 0 && !a.Latent.Direct && a.Index.TopK == 0 && d.Efficiency.LatentCompute > 0 &&
+		d.KVDtype == "fp8" && d.GPU.Architecture == "blackwell" && d.Parallel.Engine != "vllm" {
+		return d.GPU.FLOPS.FP8.Value
+	}
+	return attentionPeak(d)
 }
 
 // attentionPeak is that of the format that attention multiplies in.

@@ -38,7 +38,8 @@ func longest(d *hardware.Deployment, a llm.SelfAttention, v view, layers float64
 		if v.w.Tokens > 0 {
 			keys = min(keys, int(v.w.Tokens))
 		}
-		parts[1].tileS = max(parts[1].tileS, layers*rows*float64(keys)*row/(attentionPeak(d)/d.GPU.Multiprocessors.Value))
+		peak := promptPeak(d, a) / d.GPU.Multiprocessors.Value
+		parts[1].tileS = max(parts[1].tileS, layers*rows*float64(keys)*row/peak)
 	}
 }
 
