@@ -37,7 +37,8 @@ func Compared() []Scenario {
 	for number := range uint64(urgent) {
 		all = append(all, Urgent(number))
 	}
-	return append(all, Urgent(1787)) // which alone takes places for what waits behind a prompt under way
+	// The one keeps prefixes of waiting requests as it plans, the other takes places for one that waits behind a prompt.
+	return append(all, Urgent(1684), Urgent(1787))
 }
 
 // One draws a scenario by its number: of one pool, of one that loads or receives what another has computed, or of an
