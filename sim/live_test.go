@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -145,4 +146,27 @@ func TestARunGoesOnAfterThePresent(t *testing.T) {
 	cl.Run()
 	require.Len(t, j.tokens[0], 50)
 	require.Equal(t, sim.Time(promptTime+49*stepTime), j.tokens[0][49])
+}
+
+// TestACommandPrecedesWhatHappensAtItsInstant: a step that ends with it has not ended, one that ended a picosecond
+// before has.
+func TestACommandPrecedesWhatHappensAtItsInstant(t *testing.T) {
+	for after, want := range []int{0, 1} {
+		box, j := &inbox{[]sim.Request{{Prompt: 4, Output: 2, Traced: true}}}, newJournal()
+		sc := scenario{size: 1, blockSize: 4, blocks: 10, maxLen: 40, model: prices{overhead: sim.Second},
+			policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 8, MaxModelLen: 40}}
+		c := sc.config(j)
+		c.Source = box
+		cl, err := sim.New(c)
+		require.NoError(t, err)
+		at, done := sim.Time(sim.Second)+sim.Time(after), false
+		cl.Act(at, func() {
+			done = true
+			require.Equal(t, at, cl.Now())
+			require.Len(t, j.tokens[0], want)
+		})
+		require.True(t, done)
+		cl.Run()
+		require.Equal(t, []sim.Time{sim.Time(sim.Second), 2 * sim.Time(sim.Second)}, j.tokens[0])
+	}
 }
