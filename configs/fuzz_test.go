@@ -18,6 +18,7 @@ func FuzzStudy(f *testing.F) {
 		f.Add(text, "budget.gpus=8")
 	}
 	f.Add([]byte("scenario: chat-70b\nbudget: {gpus: 1}\nrate: {min: 1, max: 10}\n"), "of}a=list, [or] two")
+	f.Add([]byte("scenario: chat-70b\nbudget: {gpus: 1}\nrate: {min: 1, max: 10}\n"), "r]}a=list, [or] two")
 	f.Add([]byte("scenario: chat-70b\nbudget: {gpus: 1}\nrate: {min: 1, max: 10}\n"), "\x00=")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte, set string) {

@@ -196,7 +196,7 @@ func literal(v reflect.Value) string {
 			}
 			e := v.Index(i)
 			element := literal(e)
-			if e.Kind() == reflect.String && !readsInList(element) {
+			if e.Kind() == reflect.String && !readsInList(element, e.String()) {
 				element = strconv.Quote(e.String())
 			}
 			list.WriteString(element)
@@ -215,11 +215,12 @@ func literal(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// readsInList reports whether text between brackets is one element: a comma, a bracket or a brace may end it there.
-func readsInList(text string) bool {
+// readsInList reports whether text between brackets is one element of this value: a comma, a bracket or a brace may end
+// it there, and the YAML library reads nothing behind the end of the list.
+func readsInList(text, value string) bool {
 	var elements []yaml.Node
 	return yaml.Unmarshal([]byte("["+text+"]"), &elements) == nil && len(elements) == 1 &&
-		elements[0].Kind == yaml.ScalarNode && !strings.ContainsAny(elements[0].Value, "{}[],")
+		elements[0].Kind == yaml.ScalarNode && elements[0].Value == value && !strings.ContainsAny(value, "{}[],")
 }
 
 // quote writes text, in quotes where it would read as something else.
