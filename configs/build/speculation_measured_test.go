@@ -1,4 +1,4 @@
-package hardware_test
+package build
 
 import (
 	"encoding/csv"
@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -55,8 +54,8 @@ func measuredDrafts(t *testing.T) map[[2]int]measuredRun {
 	return runs
 }
 
-// drafting returns the price of the deployment with so many drafts.
-func drafting(t *testing.T, drafts int) *hardware.Roofline {
+// priceWith returns the price of the deployment with so many drafts.
+func priceWith(t *testing.T, drafts int) *hardware.Roofline {
 	text := `{model: gpt-oss-120b, pools: [{gpu: h200-sxm, max_num_seqs: 256, max_num_batched_tokens: 8192, max_model_len: 10240}],
 workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, mean: 1}, output_tokens: {distribution: fixed, mean: 1}, requests: 1}`
 	if drafts > 0 {
@@ -64,7 +63,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	}
 	s, err := configs.Read("measured", []byte(text+"}"), configs.Options{})
 	require.NoError(t, err)
-	r, err := build.FirstReplica(s)
+	r, err := FirstReplica(s)
 	require.NoError(t, err)
 	return r.Model
 }
@@ -98,11 +97,11 @@ func TestDraftsGainWhatWasMeasured(t *testing.T) {
 	var errs []float64
 	for _, clients := range []int{1, 4, 8, 32, 64} {
 		plain := runs[[2]int{clients, 0}]
-		without, _ := tpotS(drafting(t, 0), clients, 0, 1)
+		without, _ := tpotS(priceWith(t, 0), clients, 0, 1)
 		for _, drafts := range []int{1, 7} {
 			with := runs[[2]int{clients, drafts}]
 			require.Positive(t, with.tpotMS)
-			tpot, step := tpotS(drafting(t, drafts), clients, drafts, with.length)
+			tpot, step := tpotS(priceWith(t, drafts), clients, drafts, with.length)
 			got, want := tpot/without, with.tpotMS/plain.tpotMS
 			errs = append(errs, math.Abs(got/want-1))
 			t.Logf("%2d clients, %d drafts: TPOT × %.3f, measured × %.3f (%+.1f %%); TPOT %.2f ms, measured %.2f; "+
