@@ -41,7 +41,7 @@ func cases() int { return soak.Cases(soak.Part(330), 6000) }
 
 // wantCovered fails t where the cases that were drawn have too little of what makes a comparison worth something. It
 // asks nothing of fewer cases than usual: -rapid.checks may ask for a few, and on a busy machine rapid has no time for
-// all before the time limit of the tests. Nor does it of a third of the cases, in make test: a few cases have most of
+// all before the time limit of the tests. Nor does it of a fifth of the cases, in make test: a few cases have most of
 // what is rare, of which TestEachFeatureEqualsTheNaiveTwin has some there.
 func wantCovered(t *testing.T, drawn int, cover, least map[string]int) {
 	t.Helper()

@@ -48,13 +48,17 @@ func (s *markovian) Next(r *sim.Request) bool {
 func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, service func(*rand.Rand) int32) (mean,
 	half float64) {
 	const replications = 24
+	requests := soak.Cases(15_000, 60_000)
+	if soak.Brief() {
+		requests = 6_000 // the least of which intervals can tell
+	}
 	var waits []float64
 	for seed := range uint64(replications) {
 		var m metrics.Recorder
 		run(t, sim.Config{
 			Sink: &m,
 			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service,
-				n: int32(soak.Cases(15_000, 60_000))},
+				n: int32(requests)},
 			Pools: []*sim.PoolSpec{{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
 				Scheduler: &schedulers.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: routers.LeastLoaded{},

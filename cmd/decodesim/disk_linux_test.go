@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // TestAFullDiskEndsACommandWithItsOwnStatus writes to a file system of 2 MiB, which only root may mount.
@@ -51,6 +53,7 @@ func TestAFullDiskEndsACommandWithItsOwnStatus(t *testing.T) {
 
 // TestAFullDiskBelowAQueueEndsTheSearch: its workers, which learn nothing of that, were waited for without end.
 func TestAFullDiskBelowAQueueEndsTheSearch(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, handed)
 	require.NoError(t, os.Mkdir("disk", 0o755))
 	if err := unix.Mount("tmpfs", "disk", "tmpfs", 0, "size=100k"); err != nil {

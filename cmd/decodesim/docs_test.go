@@ -64,6 +64,7 @@ func unasked(t *testing.T) {
 
 // TestFigureOfTheReadme: the figure is the one that its command draws.
 func TestFigureOfTheReadme(t *testing.T) {
+	soak.TakesLong(t)
 	figure := filepath.Join(root, "docs", "itl_cdf.svg")
 	t.Chdir(t.TempDir())
 	outputOf(t, []string{"run", "chat-70b", "--out", "out"})

@@ -140,6 +140,7 @@ func TestTheReportOfASweepHasItsNumbers(t *testing.T) {
 }
 
 func TestTheReportOfAGridHasItsNumbers(t *testing.T) {
+	soak.TakesLong(t)
 	inDir(t, small)
 	page := reportOf(t, "sweep.json", 20, "sweep", "chat.yaml", "--over", "rate=5:45:20", "--over", "max_num_seqs=4,16",
 		"--over", "model=llama-3.1-8b,llama-3.1-70b", "--plot", "rate,ttft_p95_s", "--plot", "max_num_seqs,rate,busy",

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 func TestSweepMistakes(t *testing.T) {
@@ -62,7 +64,11 @@ func TestASweepThatIsKilledGoesOn(t *testing.T) {
 		text, _ := os.ReadFile("out/sweep.journal")
 		return bytes.Count(text, []byte("\n"))
 	}
-	for i, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL}
+	if soak.Brief() {
+		signals = signals[:2]
+	}
+	for i, signal := range signals {
 		c := program(t, sweepArgs("out")...)
 		var said strings.Builder
 		c.Stderr = &said
@@ -99,6 +105,7 @@ func TestAStudyOfASweepSaysWhatTheFlagsDo(t *testing.T) {
 
 // TestFigureOfTheDocumentationOfSweeps: the figure is the one that its command draws.
 func TestFigureOfTheDocumentationOfSweeps(t *testing.T) {
+	soak.TakesLong(t)
 	figure := filepath.Join(root, "docs", "load_curve.svg")
 	t.Chdir(t.TempDir())
 	outputOf(t, []string{"sweep", "chat-70b", "--ladder", "--out", "curve"})

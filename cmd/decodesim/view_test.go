@@ -57,6 +57,7 @@ func readBack(t *testing.T, name string) measured.Run {
 // TestScriptsReadASimulatedRunAsAMeasuredOne: what the readers of measured runs find in the files of each tool is what
 // the summary says, by the tool's own formulas.
 func TestScriptsReadASimulatedRunAsAMeasuredOne(t *testing.T) {
+	soak.TakesLong(t)
 	s := viewedRun(t, small)
 	l := &s.Latency
 	for _, c := range []struct {
@@ -132,6 +133,7 @@ func TestListsOfRequestsAreThoseOfTheRun(t *testing.T) {
 }
 
 func TestAClosedLoopIsReadBackAsOne(t *testing.T) {
+	soak.TakesLong(t)
 	closed := strings.Replace(small, "arrivals: {process: poisson, rate: 20}", "closed_loop: {concurrency: 6}", 1)
 	viewedRun(t, closed)
 	for _, name := range []string{"vllm_bench.json", "profile_export_aiperf.json", "benchmarks.json",
@@ -217,6 +219,7 @@ func TestAViewIsATableInTheToolsWords(t *testing.T) {
 
 // TestGoodputAgreesWithTheSummary: vLLM's rule is that of the summary.
 func TestGoodputAgreesWithTheSummary(t *testing.T) {
+	soak.TakesLong(t)
 	s := viewedRun(t, small, "--set", "slo.tpot_ms=8")
 	var d struct {
 		Goodput float64 `json:"request_goodput"`

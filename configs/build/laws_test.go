@@ -163,6 +163,7 @@ func warned(s *metrics.Summary, about string) bool {
 
 // TestAGrowingQueueDiffersFromABusyOne: 30 requests/s are more than chat-8b can serve in the long run, 19 are not.
 func TestAGrowingQueueDiffersFromABusyOne(t *testing.T) {
+	soak.TakesLong(t)
 	run := func(seed uint64, set ...string) *metrics.Summary {
 		s, err := configs.Load("chat-8b", configs.Options{Seed: &seed, Set: set})
 		require.NoError(t, err)

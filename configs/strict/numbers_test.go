@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // lists is a file with the places where long lists of numbers may stand.
@@ -34,6 +36,7 @@ func plainly(data []byte, out *lists) (*Positions, error) {
 
 // TestLongListsReadAsTheLibraryReadsThem draws files with long lists in every form, and mistakes in them.
 func TestLongListsReadAsTheLibraryReadsThem(t *testing.T) {
+	soak.TakesLong(t)
 	element := rapid.OneOf(
 		rapid.Map(rapid.IntRange(-2000, 2000), func(n int) string { return fmt.Sprint(n) }),
 		rapid.SampledFrom([]string{"1.5", "1e3", "-2.5E-3", "0", "7.25"}))

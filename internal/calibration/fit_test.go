@@ -149,6 +149,7 @@ func TestLimitsHoldNobodyUp(t *testing.T) {
 // TestLeavingOutIsRefitting: what is taken from slopes predicts the runs left out within 2 % of what a fit without them
 // predicts.
 func TestLeavingOutIsRefitting(t *testing.T) {
+	soak.TakesLong(t)
 	runs := dense.Grid(1, 8, 64)
 	fittest.Measure(t, runs, fittest.Truth(t))
 	scatter(runs)

@@ -198,11 +198,13 @@ func TestTheAnswerOfARun(t *testing.T) {
 	}
 	r, err := Analyse(context.Background(), p, nil)
 	require.NoError(t, err)
-	cores := runtime.GOMAXPROCS(1)
-	again, err := Analyse(context.Background(), p, nil)
-	runtime.GOMAXPROCS(cores)
-	require.NoError(t, err)
-	assert.Equal(t, encoded(r), encoded(again), "whatever the number of cores")
+	if !soak.Brief() {
+		cores := runtime.GOMAXPROCS(1)
+		again, err := Analyse(context.Background(), p, nil)
+		runtime.GOMAXPROCS(cores)
+		require.NoError(t, err)
+		assert.Equal(t, encoded(r), encoded(again), "whatever the number of cores")
+	}
 	assert.Equal(t, "slo_attainment", r.Metric)
 	assert.Equal(t, "the SLO is met", r.Decision)
 	assert.Equal(t, "rate", r.Effects[0].Name, "three times what it serves")

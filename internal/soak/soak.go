@@ -28,19 +28,19 @@ func TakesLong(t testing.TB) {
 	}
 }
 
-// Part returns n, or a third of it in make test.
+// Part returns n, or a fifth of it in make test.
 func Part(n int) int {
 	if Brief() {
-		return (n + 2) / 3
+		return (n + 4) / 5
 	}
 	return n
 }
 
 // Least returns how often something has to come up at least, where all cases have to draw it so often: in make test,
-// where a third of them are drawn, a quarter of that.
+// where a fifth of them are drawn, a tenth of that.
 func Least(least int) int {
 	if Brief() {
-		return least / 4
+		return least / 10
 	}
 	return least
 }

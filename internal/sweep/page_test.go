@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // counted returns n values of an axis.
@@ -21,6 +22,7 @@ func counted(n int) (values []string) {
 
 // TestAPageIsShortWhateverTheSweep: it has some of many points, and says so.
 func TestAPageIsShortWhateverTheSweep(t *testing.T) {
+	soak.TakesLong(t)
 	number := func(point int) map[string]float64 {
 		all := map[string]float64{}
 		for _, c := range columns() { // none of which has a short text
