@@ -75,7 +75,7 @@ QUICK = -pgo=off '-gcflags=all=-dwarf=false -l' $(INLINED:%=-gcflags=%=-dwarf=fa
 # Some tests wait, for leases or signals: one more package at a time than there are cores leaves none of those idle.
 test test-long: export GOFLAGS = $(QUICK)
 # What only authors run, what make published runs again and the house rules, which make lint checks, are left out.
-AUTHORS := ./tools/accuracy/... ./tools/defaults ./tools/differential/... ./tools/mutate ./internal/measured/logs
+AUTHORS := ./tools/... ./internal/measured/logs
 test: ## the tests of every change: of what takes long, and of the draws of laws, a part
 	@BRIEF_TESTS=1 go test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) \
 		$$(go list ./... | grep -vxFf <(go list $(AUTHORS) ./internal/published ./internal/tidy))
