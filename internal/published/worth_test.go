@@ -58,6 +58,8 @@ func worthTable() []under {
 	slots := []string{"speculation.method=draft", "speculation.draft_model=llama-3.2-1b",
 		"speculation.num_speculative_tokens=3", "speculation.acceptance.process=iid", "speculation.acceptance.rate=0.7",
 		"workload.arrivals.rate=10", "pools.serve.max_num_batched_tokens=1024"}
+	turns := []string{"model=gpt-oss-20b", "workload.arrivals.rate=1", "workload.duration_s=null", "workload.warmup_s=0",
+		"workload.requests=4000", "pools.serve.version=0.22", "pools.serve.async_scheduling=false"}
 	decodes := []string{"pools.prefill.max_model_len=16384", "pools.decode.max_model_len=16384",
 		"pools.decode.num_gpu_blocks=2400"}
 	return []under{
@@ -76,6 +78,11 @@ func worthTable() []under {
 			{rule: "a block is found with its next token alone", do: func(p *sim.PoolSpec) { p.Drafter = sim.Drafter{} }}}},
 		{"chat-8b, 3 drafts of a model, 10 requests/s, 1,024 tokens a step", "chat-8b", slots, []without{
 			{rule: "the drafter's slots in the budget", do: continuous(func(p *schedulers.Continuous) { p.DraftSlots = 0 })}}},
+		{"multi-turn-8b, 1 session/s, gpt-oss-20b, 4 drafts of EAGLE, 0.22 without asynchronous scheduling", "multi-turn-8b",
+			append(drafts, turns...), []without{
+				{rule: "accepted drafts at the end of an answer name no block",
+					do: drafting(func(s *sim.Speculation) { s.DelayedNames = false })},
+				{rule: "the last block that is found is computed again", do: func(p *sim.PoolSpec) { p.Drafter = sim.Drafter{} }}}},
 		{"pd-70b, 12 requests/s; of its decode pool", "pd-70b", nil, []without{decodeSync, noQueue}},
 		{"the same with 2,400 blocks in each", "pd-70b", decodes, []without{
 			decodeSync, noQueue,
