@@ -298,8 +298,8 @@ func (in *Instance) freeBlocks() {
 			continue
 		}
 		known := r.Computed
-		if !radix { // which gets what the step has computed of a cancelled request, too
-			known = min(known-in.unnamed(r), r.Prompt+r.Emitted-in.pool.Drafter.Ahead)
+		if !radix { // which gets what the step has computed of a cancelled request, and in vain, too
+			known = min(known-in.unnamed(r), r.Prompt+r.Emitted-in.pool.Drafter.Ahead, r.Prompt+r.Output-1)
 		}
 		if r.OutputContent != 0 && !radix {
 			in.cache.Publish(slot, r.prompt(), known)

@@ -152,6 +152,7 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 	} else if in.pool == nil {
 		in.free += n.has(r)
 	} else {
+		tokens = min(tokens, r.Prompt+r.Output-1) // what is computed after the last token is in no block with a name
 		in.pool.cache(r, tokens)
 		in.pool.forget(r.pages[min(len(r.pages), int(tokens/n.blockSize)):])
 		if in.store != nil {

@@ -280,3 +280,19 @@ func TestWhatMissesAMicrobatchOnArrivalIsPaused(t *testing.T) {
 	}
 	require.Positive(t, paused)
 }
+
+// TestNoTurnFindsWhatIsComputedInVain: request 0 ends with its 16th token, which later batches of the pipeline have
+// computed before the engine knows. Request 1 begins with all 16, and finds only the blocks of 4 before the last.
+func TestNoTurnFindsWhatIsComputedInVain(t *testing.T) {
+	tree := new(sim.Contents)
+	prompt := tree.Add(0, 3)
+	turn := tree.Add(prompt, 13)
+	sc := scenario{size: 1, blocks: 101, blockSize: 4, maxLen: 100, stages: []int32{2, 2, 1}, tree: tree, ahead: true,
+		model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+	sc.requests = []sim.Request{
+		{Prompt: 3, Output: 13, MaxOutput: 40, Content: prompt, OutputContent: turn, Traced: true},
+		{ID: 1, Prompt: 30, Output: 1, Content: turn, Arrival: sim.Time(1000 * sim.Second), Traced: true}}
+	require.False(t, sc.fillsQueue())
+	j, _ := play(t, sc, "turns")
+	require.Equal(t, int32(12), j.cached[1])
+}

@@ -164,7 +164,7 @@ KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix",
          "pd-eos", "pd-order", "pd-priority", "stages", "stages-prefix",
          "stages-queue", "stages-queue-eos", "stages-queue-prefix", "stages-queue-spec",
          "stages-hybrid", "stages-queue-hybrid", "stages-preemption", "stages-queue-preemption",
-         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "hybrid-turns-blocks", "hybrid-turns-eos", "spec-eagle-turns", "spec-hybrid-turns", "spec-eagle-hybrid-turns", "send", "send-prefix",
+         "stages-preemption-prefix", "stages-queue-preemption-prefix", "turns", "hybrid-turns", "hybrid-turns-blocks", "hybrid-turns-eos", "spec-eagle-turns", "spec-hybrid-turns", "spec-eagle-hybrid-turns", "stages-turns", "stages-queue-turns", "stages-hybrid-turns", "stages-queue-hybrid-turns", "stages-queue-hybrid-turns-eos", "send", "send-prefix",
          "ranks", "ranks-preemption", "ranks-prefix", "ranks-spec", "ranks-spec-preemption", "ranks-spec-prefix", "ranks-spec-eagle", "ranks-spec-eagle-prefix", "ranks-spec-draft"]
 NOT_OF_022 = ["pd-priority", "stages-queue-spec"]
 
