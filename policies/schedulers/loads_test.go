@@ -166,3 +166,28 @@ func TestAPromptFromHostMemoryWaitsForItsStep(t *testing.T) {
 		assert.Equal(t, slices.Concat(before, c.want), model.all, c.name)
 	}
 }
+
+// TestWhatHasNoTokenInTheNextStepTakesNoBlockOfIt: of two requests whose caches are loaded at once only one has a token
+// in each step, so that the other waits, and so does the load of a third. In 6 blocks they leave two that hold a prompt,
+// of which the one that decodes has one from 11 s on, for four tokens. The other stays until the last of these is under
+// way, and the one that waits is about to have a token.
+func TestWhatHasNoTokenInTheNextStepTakesNoBlockOfIt(t *testing.T) {
+	pool := func() *sim.PoolSpec { return testcluster.NewPool(1, routers.LeastLoaded{}) }
+	tree, at := new(sim.Contents), testcluster.At(10)
+	reads, decodes, model := pool(), pool(), &steps{}
+	decodes.Name, decodes.Model = "d", model
+	decodes.Scheduler = &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1}
+	decodes.KVBlocks, decodes.MaxModelLen, decodes.PrefixCaching = 6, 24, true
+	decodes.MaxNumSeqs, decodes.ConnectorLoads, decodes.RecomputeLastToken = 4, true, true
+	ahead(decodes)
+	stage := sim.Stage{Tokens: 1, Cache: true, Link: sim.Link{Layers: 1}}
+	c, log := testcluster.New(func(c *sim.Config) {
+		c.Routes, c.Contents, c.Until = []sim.Route{{stage, {Pool: 1}}}, tree, testcluster.At(27)/2
+	}, []sim.Request{
+		{Prompt: 8, Output: 2, Content: tree.Add(0, 8)},
+		{Prompt: 8, Output: 5, Arrival: at}, {Prompt: 8, Output: 2, Arrival: at}, {Prompt: 4, Output: 2, Arrival: at + 1},
+	}, reads, decodes)
+	c.Run()
+	require.Equal(t, 1, log.Count(sim.Completed), "%v", model.all)
+	assert.EqualValues(t, 1, c.PoolTotals(1).Evictions)
+}

@@ -1,6 +1,7 @@
 package schedulers_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -99,5 +100,33 @@ func TestARetractionMakesRoomForStepsToCome(t *testing.T) {
 		cluster.Run()
 		want := (others*steps+3)/4 - 2*(others-1)
 		assert.EqualValues(t, min(6, max(0, want)), evicted, "%d others, %d steps", others, steps)
+	}
+}
+
+// TestAStepThatWaitsForAnEndEvictsWhatItWants: three sequences of 12 tokens in a page each decode, and the engine, which
+// composes ahead, wants two pages for two of them before it knows that the third has ended. A tree has one page for the
+// prompt that waits for that one's place. With 36 pages it has lost it before, and with 38 two are free with it. With 37
+// it is the only one, and is evicted although the end makes room for both. From 39 on it stays.
+func TestAStepThatWaitsForAnEndEvictsWhatItWants(t *testing.T) {
+	waits, knows := []string{"p1:1", "p3:24", "4 × d3"}, []string{"p1:1", "p3:24", "4 × d3", "d2"}
+	for blocks, want := range map[int64][]string{
+		36: slices.Concat(waits, []string{"p1:3", "3 × d2"}), 37: slices.Concat(waits, []string{"p1:3", "3 × d2"}),
+		38: slices.Concat(knows, []string{"p1:3", "2 × d2"}), 39: slices.Concat(knows, []string{"p1:2", "2 × d2"}),
+	} {
+		tree, model := new(sim.Contents), new(steps)
+		node, at := tree.Add(0, 1), testcluster.At(5)
+		p := sglang()
+		p.ClipMaxNewTokens, p.MaxRunningRequests = 1, 3
+		pool := testcluster.NewPool(1, routers.LeastLoaded{})
+		pool.Scheduler, pool.KVBlocks, pool.BlockSize, pool.MaxModelLen = p, blocks, 1, 24
+		pool.PrefixCaching, pool.RadixCache, pool.Model = true, true, model
+		ahead(pool)
+		cluster, _ := testcluster.New(func(c *sim.Config) { c.Contents = tree }, []sim.Request{
+			{Content: node, Prompt: 1, Output: 1},
+			{Prompt: 8, Output: 8, Arrival: at}, {Prompt: 8, Output: 8, Arrival: at}, {Prompt: 8, Output: 5, Arrival: at},
+			{Content: node, Prompt: 3, Output: 1, Arrival: testcluster.At(6)},
+		}, pool)
+		cluster.Run()
+		assert.Equal(t, want, model.all, "%d pages", blocks)
 	}
 }
