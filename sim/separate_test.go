@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -114,6 +115,30 @@ func TestAnInstanceApartServesItsOwnRequests(t *testing.T) {
 		}
 		require.Equal(t, runs[0].tokens, runs[1].tokens)
 		require.Equal(t, runs[0].tokens, runs[2].tokens)
+	}
+}
+
+// TestTheClockEndsForInstancesApart: a run that would outlast the clock says so, and one that ends itself, or that a
+// horizon ends, does not, together or apart.
+func TestTheClockEndsForInstancesApart(t *testing.T) {
+	for _, unordered := range []bool{false, true} {
+		for _, c := range []struct {
+			requests int32
+			until    sim.Time
+			want     bool
+		}{{4, 0, true}, {2, 0, false}, {4, sim.Time(sim.Second), false}} {
+			sc := two()
+			sc.policy = &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 512}
+			sc.model, sc.blocks, sc.maxLen = prices{overhead: 3600 * sim.Second}, 1000, 4000
+			for id := range c.requests {
+				sc.requests = append(sc.requests, sim.Request{ID: id, Prompt: 1, Output: 1200})
+			}
+			config := sc.config(newJournal())
+			config.Pools[0].Router, config.Until, config.Unordered = new(inTurn), c.until, unordered
+			cl := run(t, config)
+			require.Equal(t, unordered, sim.Separated(cl))
+			require.Equal(t, c.want, cl.Overran(), "%d requests, until %v, apart %v", c.requests, c.until, unordered)
+		}
 	}
 }
 
