@@ -16,7 +16,6 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/run"
-	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -171,32 +170,6 @@ func TestEveryBuiltInScenarioCanBeExplored(t *testing.T) {
 		loaded.Workload.WarmupS = original.Workload.WarmupS
 		assert.Equal(t, string(original.YAML()), string(loaded.YAML()), name)
 	}
-}
-
-// TestAShorterRunLeavesTheSameShareUnmeasured: the page's requests end runs of a duration before their warm-up does, or
-// soon after it, and then what is measured would be what is left when nobody new comes. The scenarios of the page are run
-// here, for as long as they take, and not by it, which ends a run after ten seconds.
-func TestAShorterRunLeavesTheSameShareUnmeasured(t *testing.T) {
-	s := explored(t, "chat-8b")
-	each := []string{"multi-turn-8b", "wide-ep-r1", "kv-tiers-8b", "multi-turn-routed-8b", "agents-v4-pro"}
-	for i, name := range each[:soak.Part(5)] {
-		var x stepX
-		require.Equal(t, 200, get(t, s, "/step?scenario="+name, &x), name)
-		loaded, err := configs.Load("-", configs.Options{Stdin: []byte(x.YAML)})
-		require.NoError(t, err, name)
-		b, err := build.New(loaded)
-		require.NoError(t, err, name)
-		r, err := run.Simulate(t.Context(), b, run.Options{Version: "test"})
-		b.Close()
-		require.NoError(t, err, name)
-		require.Greater(t, r.Summary.Latency.TTFT.N, []int64{800, 400, 800, 800, 1000}[i], name)
-	}
-	var x stepX
-	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=4000", &x))
-	assert.Contains(t, x.YAML, "warmup_s: 60 ", "all of its requests come")
-	require.Equal(t, 200, get(t, s, "/step?scenario=wide-ep-r1&requests=120", &x))
-	assert.Contains(t, x.YAML, "warmup_s: 2\n")
-	assert.Contains(t, x.YAML, "workload.warmup_s is shorter")
 }
 
 // TestARunSaysWhatItsNumbersAreWorth: what became of the SLO, of the run or of each class, what it costs, and what a

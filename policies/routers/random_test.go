@@ -77,6 +77,20 @@ func TestTwoChoicesLevelTheLoad(t *testing.T) {
 	}
 }
 
+// TestTwoChoicesOfOneInstanceAreThatOne, fresh or stale, also where another has been drained.
+func TestTwoChoicesOfOneInstanceAreThatOne(t *testing.T) {
+	for _, staleness := range []sim.Duration{0, sim.Second} {
+		router := routers.NewPowerOfTwo(1, staleness)
+		c, _ := testcluster.New(nil, testcluster.Together(1, 0), testcluster.NewPool(2, routers.LeastLoaded{}))
+		c.Run()
+		pool := c.Pool(0)
+		c.Drain(pool.Instance(0))
+		for id := range int32(10) {
+			assert.EqualValues(t, 1, router.Route(0, &sim.Request{ID: id}, pool).ID)
+		}
+	}
+}
+
 func make256() []sim.Request {
 	requests := make([]sim.Request, 256)
 	for i := range requests {
