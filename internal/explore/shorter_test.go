@@ -13,8 +13,8 @@ import (
 )
 
 // TestAShorterRunLeavesTheSameShareUnmeasured: the page's requests end runs of a duration before their warm-up does, or
-// soon after it, and then what is measured would be what is left when nobody new comes. The scenarios of the page are run
-// here, for as long as they take, and not by it, which ends a run after ten seconds.
+// soon after it, and then what is measured would be what is left when nobody new comes. The scenarios of the page run
+// here for as long as they take: the page would end them after ten seconds.
 func TestAShorterRunLeavesTheSameShareUnmeasured(t *testing.T) {
 	s := explored(t, "chat-8b")
 	each := []string{"multi-turn-8b", "wide-ep-r1", "kv-tiers-8b", "multi-turn-routed-8b", "agents-v4-pro"}

@@ -168,9 +168,9 @@ func TestAPromptFromHostMemoryWaitsForItsStep(t *testing.T) {
 }
 
 // TestWhatHasNoTokenInTheNextStepTakesNoBlockOfIt: of two requests whose caches are loaded at once only one has a token
-// in each step, so that the other waits, and so does the load of a third. In 6 blocks they leave two that hold a prompt,
-// of which the one that decodes has one from 11 s on, for four tokens. The other stays until the last of these is under
-// way, and the one that waits is about to have a token.
+// in each step, so that the other waits, and so does the load of a third. In 6 blocks they leave two of a prompt that
+// has ended, and the one that decodes has one of them from 11 s on, for four tokens. The other stays until the last of
+// these is under way, and the one that waits is about to have a token.
 func TestWhatHasNoTokenInTheNextStepTakesNoBlockOfIt(t *testing.T) {
 	pool := func() *sim.PoolSpec { return testcluster.NewPool(1, routers.LeastLoaded{}) }
 	tree, at := new(sim.Contents), testcluster.At(10)

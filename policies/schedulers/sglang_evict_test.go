@@ -103,10 +103,10 @@ func TestARetractionMakesRoomForStepsToCome(t *testing.T) {
 	}
 }
 
-// TestAStepThatWaitsForAnEndEvictsWhatItWants: three sequences of 12 tokens in a page each decode, and the engine, which
-// composes ahead, wants two pages for two of them before it knows that the third has ended. A tree has one page for the
-// prompt that waits for that one's place. With 36 pages it has lost it before, and with 38 two are free with it. With 37
-// it is the only one, and is evicted although the end makes room for both. From 39 on it stays.
+// TestAStepThatWaitsForAnEndEvictsWhatItWants: three sequences of 12 tokens in a page each decode, and the engine, as
+// it composes ahead, wants two pages for two of them before it knows that the third has ended. A tree has a page for
+// the prompt that waits for the place of that one. With 36 pages it has lost it before, and with 38 two are free, too.
+// With 37 it is the only one, and is evicted although the end makes room for both. From 39 on it stays.
 func TestAStepThatWaitsForAnEndEvictsWhatItWants(t *testing.T) {
 	waits, knows := []string{"p1:1", "p3:24", "4 × d3"}, []string{"p1:1", "p3:24", "4 × d3", "d2"}
 	for blocks, want := range map[int64][]string{
@@ -118,8 +118,9 @@ func TestAStepThatWaitsForAnEndEvictsWhatItWants(t *testing.T) {
 		p := sglang()
 		p.ClipMaxNewTokens, p.MaxRunningRequests = 1, 3
 		pool := testcluster.NewPool(1, routers.LeastLoaded{})
-		pool.Scheduler, pool.KVBlocks, pool.BlockSize, pool.MaxModelLen = p, blocks, 1, 24
-		pool.PrefixCaching, pool.RadixCache, pool.Model = true, true, model
+		pool.Scheduler, pool.Model, pool.KVBlocks = p, model, blocks
+		pool.BlockSize, pool.MaxModelLen = 1, 24
+		pool.PrefixCaching, pool.RadixCache = true, true
 		ahead(pool)
 		cluster, _ := testcluster.New(func(c *sim.Config) { c.Contents = tree }, []sim.Request{
 			{Content: node, Prompt: 1, Output: 1},

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/policies/internal/testcluster"
 	"github.com/decodesim/decodesim/policies/routers"
@@ -78,4 +79,34 @@ func TestTheLastOfTwoPromptsIsRetracted(t *testing.T) {
 	c.Run()
 	assert.Equal(t, []string{"p1:4", "p2:16+d1", "4 × d3", "3 × d2"}, model.all[:4])
 	assert.Equal(t, []int32{2}, log.Gaps)
+}
+
+// TestAMicrobatchPreemptsOfAnother: two stages work on a request each, of 8 tokens in 2 of 6 blocks, and each has taken
+// a third block when one wants a fourth. The one that was admitted last goes first, or the least urgent, whichever
+// microbatch it is in.
+func TestAMicrobatchPreemptsOfAnother(t *testing.T) {
+	for _, c := range []struct {
+		victim     schedulers.Victim
+		priorities [2]int8
+		want       int32
+	}{
+		{schedulers.LastAdmitted, [2]int8{0, 0}, 1},
+		{schedulers.LastInOrder, [2]int8{0, 1}, 1},
+		{schedulers.LastInOrder, [2]int8{1, 0}, 0},
+	} {
+		requests := twice()
+		pool := testcluster.NewPool(1, routers.LeastLoaded{})
+		pool.Scheduler = &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, Victim: c.victim}
+		pool.KVBlocks, pool.MaxModelLen, pool.Stages = 6, 24, []int32{1, 1}
+		if c.victim == schedulers.LastInOrder {
+			urgent(pool)
+		}
+		for i, priority := range c.priorities {
+			requests[i].Priority = priority
+		}
+		cluster, log := testcluster.New(nil, requests, pool)
+		cluster.Run()
+		require.Equal(t, 2, log.Count(sim.Completed))
+		assert.Equal(t, c.want, log.Gaps[0], "%+v", c)
+	}
 }
