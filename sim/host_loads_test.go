@@ -133,6 +133,20 @@ func TestStepsGoOnDuringALoad(t *testing.T) {
 	}
 }
 
+// TestACancelledLoadGivesItsBlocksBack: a request is cancelled while two blocks come back for it, and the next one, which
+// has all blocks there are, is served at once.
+func TestACancelledLoadGivesItsBlocksBack(t *testing.T) {
+	sc := loaded()
+	sc.requests[4].Deadline = sim.Time(102 * sim.Second)
+	sc.requests = append(sc.requests, sim.Request{ID: 5, Prompt: 47, Output: 1, Arrival: sim.Time(103 * sim.Second)},
+		sim.Request{ID: 6, Prompt: 47, Output: 1, Arrival: sim.Time(103 * sim.Second)})
+	j := newJournal()
+	cl := run(t, sc.config(j))
+	require.NoError(t, sim.CheckCaches(cl))
+	require.Equal(t, "failed", j.ended[4])
+	require.Equal(t, []sim.Duration{sim.Second, sim.Second}, []sim.Duration{ttft(j, &sc, 5), ttft(j, &sc, 6)})
+}
+
 // TestLoadsThatCannotBeAreRefused names what they need.
 func TestLoadsThatCannotBeAreRefused(t *testing.T) {
 	sc := loaded()
