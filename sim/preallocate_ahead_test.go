@@ -125,3 +125,28 @@ func TestAStepThatRetractsHasNoPrompt(t *testing.T) {
 	require.Equal(t, end.Add(stepTime+promptTime), j.tokens[4][58])
 	require.Equal(t, end.Add(stepTime+promptTime+stepTime), j.tokens[2][31])
 }
+
+// TestACacheWaitsForWhatIsRetracted: request 2 is in host memory from its eighth token on. Request 1 ends at the instant
+// at which the cache of request 3 comes, and has its place until the next step is composed. So two run, and SGLang does
+// not ask which caches have come: requests 2 and 3 wait until request 0 has ended, too.
+func TestACacheWaitsForWhatIsRetracted(t *testing.T) {
+	sc := handing(sim.Stage{Link: sim.Link{Layers: 1, Latency: 10 * stepTime}},
+		sim.Request{Prompt: 3, Output: 26, Arrival: sim.Time(5 * stepTime)},
+		sim.Request{Prompt: 1, Output: 12, Arrival: sim.Time(7 * stepTime)},
+		sim.Request{Prompt: 6, Output: 15, Arrival: sim.Time(7 * stepTime)},
+		sim.Request{Prompt: 4, Output: 27, Arrival: sim.Time(7 * stepTime)})
+	decode := &sc.pools[0]
+	decode.policy = &schedulers.SGLang{MaxRunningRequests: 64, MaxPrefillTokens: 64, ChunkedPrefillSize: 64,
+		ClipMaxNewTokens: 1, RetractDecodeSteps: 1}
+	decode.blocks, decode.blockSize = 6, 8
+	decode.maxNumSeqs, decode.maxLen = 64, 46
+	decode.onlyCaches, decode.uncached = true, true
+	require.True(t, decode.leavesFree().Restores)
+	j, _ := play(t, sc, "10 steps away")
+	require.Equal(t, j.tokens[1][11], j.moved[3][1])
+	end := j.tokens[0][25]
+	require.Equal(t, j.tokens[1][11].Add(11*stepTime), end)
+	require.Equal(t, end, j.tokens[3][0])
+	require.Less(t, j.tokens[2][7], j.moved[3][1])
+	require.Equal(t, end.Add(stepTime), j.tokens[2][8])
+}
