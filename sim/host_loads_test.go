@@ -133,8 +133,8 @@ func TestStepsGoOnDuringALoad(t *testing.T) {
 	}
 }
 
-// TestACancelledLoadGivesItsBlocksBack: a request is cancelled while two blocks come back for it. Those after it, one on
-// each replica, which have all blocks there are, are served at once.
+// TestACancelledLoadGivesItsBlocksBack: a request is cancelled while two blocks come back for it. Those after it, one
+// on each replica, which have all blocks there are, are served at once.
 func TestACancelledLoadGivesItsBlocksBack(t *testing.T) {
 	sc := loaded()
 	sc.requests[4].Deadline = sim.Time(102 * sim.Second)

@@ -126,9 +126,9 @@ func TestAStepThatRetractsHasNoPrompt(t *testing.T) {
 	require.Equal(t, end.Add(stepTime+promptTime+stepTime), j.tokens[2][31])
 }
 
-// TestACacheWaitsForWhatIsRetracted: request 2 is in host memory from its eighth token on. Request 1 ends at the time at
-// which the cache of request 3 comes, and has its place until the next step is composed. So two run, and SGLang does not
-// ask which caches have come: requests 2 and 3 wait until request 0 has ended, too.
+// TestACacheWaitsForWhatIsRetracted: request 2 is in host memory from its eighth token on. Request 1 ends at the time
+// at which the cache of request 3 comes, and has its place until the next step is composed. So two run, and SGLang
+// does not ask which caches have come: requests 2 and 3 wait until request 0 has ended, too.
 func TestACacheWaitsForWhatIsRetracted(t *testing.T) {
 	sc := handing(sim.Stage{Link: sim.Link{Layers: 1, Latency: 10 * stepTime}},
 		sim.Request{Prompt: 3, Output: 26, Arrival: sim.Time(5 * stepTime)},
