@@ -95,14 +95,6 @@ func TestLoadsBesideStepsEqualTheNaiveTwin(t *testing.T) {
 		"loads from host memory that are cancelled": 5, "loads from host memory that a failure ends": 1})
 }
 
-// TestALoadIsAskedForBeforeEachStep: of five requests one waits for what host memory has of its prompt, while decodes
-// evict what the GPUs have of it, so that an answer for two steps would be too late.
-func TestALoadIsAskedForBeforeEachStep(t *testing.T) {
-	sc := rapid.Custom(drawHostLoads).Example(6987)
-	require.Len(t, sc.requests, 5)
-	play(t, sc, "five requests")
-}
-
 // loaded is tiered with host memory for all, from which a token takes 0.1 s to come back beside steps.
 func loaded() scenario {
 	sc := tiered()
