@@ -10,8 +10,8 @@ package sim
 // until the next step has been composed, at the same instant. Its client knows at once.
 //
 // Where a KV connector loads into blocks, vLLM 0.33 does not free what a step under way may write (Scheduler's
-// defer_block_free): the blocks of a request of which a token is computed in vain are had one step later still, and no
-// request is preempted that has tokens in that step.
+// defer_block_free): the blocks of a request of which a token is computed in vain are had one step later still, though
+// others may find them before, and no request is preempted that has tokens in that step.
 
 // finishUnseen ends the request in slot, a member of the decode set that has left the finish order, for its client.
 func (in *Instance) finishUnseen(slot int32, now Time) {
@@ -127,6 +127,7 @@ func (in *Instance) releaseEnded() {
 			r.Computed++ // SGLang adds that token to its tree, which then has the whole output
 		}
 		if in.pool.DefersFrees && !in.work.paused {
+			in.publishAnswer(slot)
 			in.exit(slot)
 			b.deferred = append(b.deferred, slot)
 			continue

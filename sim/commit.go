@@ -299,15 +299,23 @@ func (in *Instance) freeBlocks() {
 		}
 		known := r.Computed
 		if !radix { // which gets what the step has computed of a cancelled request, and in vain, too
-			known = min(known-in.unnamed(r), r.Prompt+r.Emitted-in.pool.Drafter.Ahead, r.Prompt+r.Output-1)
-		}
-		if r.OutputContent != 0 && !radix {
-			in.cache.Publish(slot, r.prompt(), known)
+			known = in.publishAnswer(slot)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), in.had(r, in.allocated(r)), known, false)
 		in.write()
 	}
 	in.freed = in.freed[:0]
+}
+
+// publishAnswer lets others find the answer of the request in slot, which has ended, if one may ask for it. It returns
+// how many computed tokens others may find: what is computed after the last one is in no block with a name.
+func (in *Instance) publishAnswer(slot int32) (known int32) {
+	r := &in.requests.at[slot]
+	known = min(r.Computed-in.unnamed(r), r.Prompt+r.Emitted-in.pool.Drafter.Ahead, r.Prompt+r.Output-1)
+	if r.OutputContent != 0 {
+		in.cache.Publish(slot, r.prompt(), known)
+	}
+	return known
 }
 
 // freedBefore reports whether the blocks of the request in slot a are freed before those of the one in b.

@@ -147,6 +147,27 @@ func TestACancelledLoadGivesItsBlocksBack(t *testing.T) {
 	require.Equal(t, []sim.Duration{sim.Second, sim.Second}, []sim.Duration{ttft(j, &sc, 5), ttft(j, &sc, 6)})
 }
 
+// TestATurnFindsAnAnswerWhoseBlocksWait: the next turn comes with the last token of an answer, during the step that
+// computes another in vain. The blocks of the answer are not free yet, because that step may write to them. The turn
+// finds those, of 4 tokens each, that are full without the last token.
+func TestATurnFindsAnAnswerWhoseBlocksWait(t *testing.T) {
+	for output, cached := range map[int32]int32{5: 4, 6: 8, 9: 8, 10: 12} {
+		tree := new(sim.Contents)
+		prompt := tree.Add(0, 3)
+		turn := tree.Add(prompt, output)
+		sc := scenario{size: 1, blocks: 100, blockSize: 4, maxLen: 100, tree: tree, ahead: true, model: ticks(sim.Second),
+			policy:  &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+			offload: 100, loadLink: sim.Link{Token: sim.Second / 10}}
+		sc.loads = true
+		sc.requests = []sim.Request{
+			{Prompt: 3, Output: output, MaxOutput: 40, Content: prompt, OutputContent: turn, Traced: true},
+			{ID: 1, Prompt: 30, Output: 1, Content: turn, Traced: true, Arrival: sim.Time(output) * sim.Time(sim.Second)}}
+		require.True(t, sc.queues() && sc.defers() && sc.recvInterval() == 0)
+		j, _ := play(t, sc, "turns")
+		require.Equal(t, cached, j.cached[1], "an answer of %d tokens", output)
+	}
+}
+
 // TestLoadsThatCannotBeAreRefused names what they need.
 func TestLoadsThatCannotBeAreRefused(t *testing.T) {
 	sc := loaded()

@@ -142,7 +142,8 @@ func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 	for range more {
 		r.pages = append(r.pages, in.pool.allocate())
 	}
-	in.pool.cache(r, min(r.Computed+r.want, r.Prompt+r.Emitted)) // drafts are not known to be its tokens
+	// Drafts are not known to be its tokens, and what is computed after the last one is in no block with a name.
+	in.pool.cache(r, min(r.Computed+r.want, r.Prompt+r.Emitted, r.Prompt+r.Output-1))
 }
 
 // release frees the blocks of r, of which others may find those of the first tokens.
