@@ -110,6 +110,14 @@ func TestLimitsOfLawsBelongToThem(t *testing.T) {
 	assert.EqualValues(t, 4, yields(certain, 3, 50, 50))
 }
 
+// TestWhatIsCertainDoesNotVary: lengths that rise too late are evened out, to certain drafts here, beside a first one
+// that is not.
+func TestWhatIsCertainDoesNotVary(t *testing.T) {
+	a := newProcess(t, acceptance.Law{Process: "curve", Lengths: []float64{1.5, 3}, CV: .5}, 2)
+	assert.InDelta(t, 3, a.Length(2), 1e-9)
+	assert.EqualValues(t, 3, yields(a, 2, 50, 50))
+}
+
 // TestRatesThatVaryKeepTheirMeans by position, and a request with a high rate for one draft has one for all.
 func TestRatesThatVaryKeepTheirMeans(t *testing.T) {
 	law := acceptance.Law{Process: "per-position", Rates: []float64{.8, .5, 0}, CV: .4}
